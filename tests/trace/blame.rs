@@ -5,6 +5,7 @@ use serde_json::Value;
 
 on_jdks!(one_holder: newest, everywhere three);
 on_jdks!(two_holders: two);
+on_jdks!(long_and_short_holds: two, everywhere all);
 
 const KINDS: [&str; 7] = ["block", "method", "static", "lock", "write", "stamped", "semaphore"];
 /// What was charged on a scenario's lock: in all, and to stacks with a method.
@@ -23,6 +24,12 @@ impl Charged {
         let traced = Traced::of_kinds(&recording.log, &["blame"]);
         let blames: Vec<Value> = traced.records("blame").filter(is_about).cloned().collect();
         Charged { all: sum(&mut blames.iter()), blames }
+    }
+
+    /// What was charged to those that took the lock in a method whose name begins so.
+    fn taken_in(&self, method: &str) -> u64 {
+        let is_there = |blame: &&Value| blame["at"].as_str().unwrap_or_default().contains(method);
+        sum(&mut self.blames.iter().filter(is_there))
     }
 
     fn to(&self, method: &str) -> u64 {
@@ -79,5 +86,22 @@ fn two_holders(jdk: &Jdk) {
         let own = [charged.to(".guilty"), charged.to(".accomplice")];
         assert_between(kind, own[0], least_ns[0], waited_ns - least_ns[1]);
         assert_between(kind, own[1], least_ns[1], waited_ns - least_ns[0]);
+    }
+}
+
+/// Long and short holds that are taken equally often are charged by their length.
+fn long_and_short_holds(jdk: &Jdk) {
+    for (kind, count) in [("block", "full"), ("block", "adaptive"), ("lock", "full")] {
+        let program = Program::truth(jdk, &format!("turns {kind} 1500 40 4")).traced();
+        let recording = program.option(&format!("count={count}")).record();
+        let charged = Charged::of(&recording);
+        let own = [".guilty", ".accomplice"].map(|who| charged.taken_in(who));
+        let held = ["guilty_ns", "accomplice_ns"].map(|who| recording.number(who));
+        let shares = [own, held].map(|[long, short]| long as f64 / (long + short) as f64);
+        let (charged, held) = (shares[0], shares[1]);
+        eprintln!("{kind} {count}: {charged:.3} is charged to the long holds, they were {held:.3}");
+        // By how often they are taken it would be 0.5. What it takes to take the lock counts
+        // as part of a hold.
+        assert!(charged > 0.7 && charged < held + 0.05, "{kind} {count}: {charged} of {held}");
     }
 }

@@ -234,7 +234,7 @@ impl Contention {
         let contention = pending.kind.is_contention();
         let wake = self.wake_of(context, &pending, end_ns, outcome);
         let observer = self.observer();
-        let blame = observer.map(|observer| observer.wait_ends(context.thread, &pending));
+        let blame = observer.map(|observer| observer.wait_ends(context.thread, &pending, end_ns));
         let Some(site) = self.recorder.site(context, &pending) else {
             context.lane.drop_wait(&context.generation.log, contention);
             self.recorder.totals().dropped(context.thread);

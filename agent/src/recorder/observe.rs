@@ -34,9 +34,9 @@ pub trait WaitObserver: Sync {
         lock: Object<'_>,
     );
 
-    /// The context's thread waits no more: what is still to be written of its
+    /// The context's thread waits no more, since `end_ns`: what is still to be written of its
     /// wait, with [`WaitObserver::wait_written`].
-    fn wait_ends(&self, thread: &Thread, wait: &PendingWait) -> Vec<FoldedBlame>;
+    fn wait_ends(&self, thread: &Thread, wait: &PendingWait, end_ns: u64) -> Vec<FoldedBlame>;
 
     /// The wait that has ended is written, under a site.
     fn wait_written(&self, context: &mut EventContext<'_>, site: u32, blame: Vec<FoldedBlame>);

@@ -8,12 +8,12 @@
 //!
 //! Threads that take turns at a lock would come here a million times a second.
 //! So a release is looked at only from a moment on that was chosen by chance,
-//! some 50 µs after the last look, or 200 with count=adaptive, and is charged what
-//! it held the lock for, as is the last one before it. Of all others one, chosen as
-//! likely as its hold was long, gets the time that they had together: the releases
-//! note in the bucket what that takes. What is held for long is charged exactly,
-//! what is held for less in the mean over many releases; and nothing is lost, as a
-//! waiter that gets the lock charges what is left.
+//! some 50 µs after the last look, or 200 with count=adaptive. The releases in
+//! between are noted, and charged together at the next look, or by a waiter that
+//! gets the lock: see `released.rs`. What is held for long is charged exactly, what
+//! is held for less in the mean over many releases.
+
+mod released;
 
 use super::{
     Trace,
@@ -29,12 +29,10 @@ use crate::{
     },
     sync::lock,
 };
+use released::{Released, mix};
 use std::{
     collections::HashMap,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
+    sync::{Arc, Mutex, atomic::Ordering::Relaxed},
 };
 use tyrion_wire::{
     WaitKind,
@@ -73,8 +71,8 @@ impl Waiting {
 struct Lock {
     id: u32,
     hash: u32,
-    /// When a release was charged last.
-    charged_ns: u64,
+    /// When a release was looked at last.
+    looked_ns: u64,
     /// By Java id.
     waiters: HashMap<i64, Waiter>,
 }
@@ -96,22 +94,13 @@ struct Waiter {
 }
 
 impl Waiter {
-    /// Charges its time from then up to the last release, which was before `end_ns`, to
-    /// those that held the lock meanwhile. Returns up to when.
+    /// Charges its time from then up to the last release before `end_ns` that was noted.
+    /// Returns up to when.
     fn fold_others(&mut self, from_ns: u64, released: &Released, end_ns: u64) -> u64 {
-        let Released { last, begun_ns, previous, chosen } = released;
-        let to_ns = last.at_ns.clamp(from_ns, end_ns.max(from_ns));
-        let begun_ns = (*begun_ns).clamp(from_ns, to_ns);
-        if to_ns > begun_ns {
-            self.fold(last.owner, last.place, to_ns - begun_ns);
-        }
-        if begun_ns > from_ns {
-            // The chosen one may have been before this wait.
-            let is_within = |release: &&Release| (from_ns + 1..=begun_ns).contains(&release.at_ns);
-            let charged = [chosen, previous].into_iter().find(is_within).unwrap_or(last);
-            self.fold(charged.owner, charged.place, begun_ns - from_ns);
-        }
-        to_ns
+        let seed = mix(end_ns) ^ self.thread.java_id.cast_unsigned();
+        released.divide(from_ns, end_ns, seed, |release, charged_ns| {
+            self.fold(release.owner, release.place, charged_ns);
+        })
     }
 
     /// Adds a charge to those of the same thread and place.
@@ -120,43 +109,6 @@ impl Waiter {
         match self.folded.iter_mut().find(is_same) {
             Some(known) => known.charged_ns += charged_ns,
             None => self.folded.push(FoldedBlame { owner, place, charged_ns }),
-        }
-    }
-}
-
-/// Releases of a lock since the last one that was looked at.
-struct Released {
-    last: Release,
-    /// When that had taken it.
-    begun_ns: u64,
-    /// The one before.
-    previous: Release,
-    /// Of those before the last, chosen by chance, as likely as holds are long.
-    chosen: Release,
-}
-
-/// When a lock was released, by which thread, and where that had taken it; 0 ns when it
-/// was not.
-struct Release {
-    at_ns: u64,
-    owner: i64,
-    place: u32,
-}
-
-impl Released {
-    /// Those of the lock with this hash.
-    fn read(b: &Bucket, hash: u32) -> Released {
-        let release = |at_ns: &AtomicU64, by: &AtomicU64, at: &AtomicU64| {
-            let at = at.load(Relaxed);
-            let is_same = at >> 32 == u64::from(hash);
-            let at_ns = if is_same { at_ns.load(Relaxed) } else { 0 };
-            Release { at_ns, owner: by.load(Relaxed) as i64, place: at as u32 }
-        };
-        Released {
-            last: release(&b.released, &b.released_by, &b.released_at),
-            begun_ns: b.begun.load(Relaxed),
-            previous: release(&b.begun, &b.previous_by, &b.previous_at),
-            chosen: release(&b.chosen, &b.chosen_by, &b.chosen_at),
         }
     }
 }
@@ -183,7 +135,7 @@ impl Trace {
         let mut locks = lock(self.waiting.shard(pending.lock));
         let at = locks.iter().position(|of| of.id == pending.lock).unwrap_or_else(|| {
             let waiters = HashMap::new();
-            locks.push(Lock { id: pending.lock, hash, charged_ns: 0, waiters });
+            locks.push(Lock { id: pending.lock, hash, looked_ns: 0, waiters });
             locks.len() - 1
         });
         let waiter = Waiter { thread, start_ns, folded: Vec::new() };
@@ -192,19 +144,14 @@ impl Trace {
             return;
         }
         let bucket = self.bucket(hash);
-        let waited = &bucket.waited;
-        if bucket.waiters.fetch_add(1, Relaxed) == 0 {
-            waited.store(hash, Relaxed);
-            bucket.looked.store(start_ns, Relaxed);
-            bucket.due.store(start_ns + some_time(start_ns) * self.rarer(), Relaxed);
-        } else if waited.load(Relaxed) != hash {
-            waited.store(Bucket::SEVERAL, Relaxed);
+        if bucket.enter(hash) {
+            bucket.look_after(start_ns, some_time(start_ns) * self.rarer());
         }
         self.shared.waited.count.fetch_add(1, Relaxed);
     }
 
-    /// A thread waits no more: what is still to be written of its wait.
-    pub fn remove_waiter(&self, thread: &Thread, lock_id: u32) -> Vec<FoldedBlame> {
+    /// A thread waits no more, since `end_ns`: what is still to be written of its wait.
+    pub fn remove_waiter(&self, thread: &Thread, lock_id: u32, end_ns: u64) -> Vec<FoldedBlame> {
         if lock_id == id::UNKNOWN {
             return Vec::new();
         }
@@ -212,15 +159,15 @@ impl Trace {
         let Some(nth) = locks.iter().position(|of| of.id == lock_id) else { return Vec::new() };
         let of = &mut locks[nth];
         let Some(mut waiter) = of.waiters.remove(&thread.java_id) else { return Vec::new() };
-        let (hash, charged_ns) = (of.hash, of.charged_ns);
+        let (hash, looked_ns) = (of.hash, of.looked_ns);
         if of.waiters.is_empty() {
             locks.swap_remove(nth);
         }
         drop(locks);
         let bucket = self.bucket(hash);
         let released = Released::read(bucket, hash);
-        waiter.fold_others(waiter.start_ns.max(charged_ns), &released, u64::MAX);
-        bucket.waiters.fetch_sub(1, Relaxed);
+        waiter.fold_others(waiter.start_ns.max(looked_ns), &released, end_ns);
+        bucket.leave();
         self.shared.waited.count.fetch_sub(1, Relaxed);
         waiter.folded
     }
@@ -314,13 +261,11 @@ impl Trace {
         }
         // It is about to be inflated anyway.
         let hash = self.recorder.ti().hash(object) as u32;
-        if is_counted {
-            self.pause(of, hash);
-        }
-        let Bucket { waiters, waited, .. } = self.bucket(hash);
-        let is_waited_for = || [hash, Bucket::SEVERAL].contains(&waited.load(Relaxed));
-        if gives_up && waiters.load(Relaxed) != 0 && is_waited_for() {
-            self.left(java, of, Some(&of.held[0]), object, id::UNKNOWN);
+        let entry = if is_counted { self.pause(of, hash) } else { None };
+        let (waiters, waited) = self.bucket(hash).waiting();
+        if gives_up && waiters != 0 && [hash, Bucket::SEVERAL].contains(&waited) {
+            let place = entry.map_or(id::UNKNOWN, |entry| entry.place.load(Relaxed));
+            self.left(java, of, Some(&of.held[0]), object, place);
         }
     }
 
@@ -328,7 +273,7 @@ impl Trace {
         if self.shared.bursts.is_some() { RARER } else { 1 }
     }
 
-    /// The mean time from a charge to the moment after which the next release is charged,
+    /// The mean time from a look to the moment after which the next release is looked at,
     /// in ns, where no more than [`USUAL_WAITERS`] wait.
     pub fn look_ns(&self) -> u64 {
         LOOK_NS * self.rarer()
@@ -346,13 +291,11 @@ impl Trace {
     ) -> Option<Vec<Charge>> {
         let mut locks = lock(self.waiting.shard(lock_id));
         let of = locks.iter_mut().find(|of| of.id == lock_id)?;
-        let since_ns = std::mem::replace(&mut of.charged_ns, now_ns);
+        let since_ns = std::mem::replace(&mut of.looked_ns, now_ns);
         let due_ns = self.recorder.threshold_ns().max(DUE_NS) * of.crowd();
-        let next_ns = now_ns + some_time(now_ns) * of.crowd() * self.rarer();
-        self.bucket(of.hash).due.store(next_ns, Relaxed);
         let bucket = self.bucket(of.hash);
         let released = Released::read(bucket, of.hash);
-        bucket.looked.store(now_ns, Relaxed);
+        bucket.look_after(now_ns, some_time(now_ns) * of.crowd() * self.rarer());
         let mut charges = Vec::new();
         for waiter in of.waiters.values_mut() {
             // Before that others held it.
@@ -377,10 +320,6 @@ impl Trace {
 /// A time that has the exponential distribution of mean [`LOOK_NS`]: then a
 /// program's own rhythm does not matter.
 fn some_time(seed: u64) -> u64 {
-    // splitmix64
-    let mut x = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    let uniform = ((x ^ (x >> 31)) >> 11) as f64 / (1u64 << 53) as f64;
+    let uniform = (mix(seed) >> 11) as f64 / (1u64 << 53) as f64;
     (-(1.0 - uniform).ln() * LOOK_NS as f64) as u64
 }

@@ -211,8 +211,8 @@ impl Trace {
     }
 
     /// `Object.wait` is about to give a monitor up, or has it again: its hold
-    /// pauses. `hash` is the object's.
-    pub fn pause(&self, of: &Block, hash: u32) {
+    /// pauses. `hash` is the object's. Returns its entry.
+    pub fn pause<'a>(&self, of: &'a Block, hash: u32) -> Option<&'a Entry> {
         let (monitors, _) = of.held();
         for at in monitors.iter().rev() {
             let key = at.key.load(Relaxed);
@@ -223,9 +223,10 @@ impl Trace {
                     // The moment becomes a duration, and a moment again.
                     at.start.store(ticks::now().wrapping_sub(was).max(1), Relaxed);
                 }
-                return;
+                return Some(at);
             }
         }
+        None
     }
 
     /// Makes a batch of events: how many are left out, since the log has gone on

@@ -8,10 +8,12 @@
 //! ([`Arena::at`](super::arena::Arena::at), [`kept::at`](crate::log::region::kept::at)).
 
 mod bursts;
+mod waited;
 
 pub use bursts::{
     BurstsCell, BurstsShared, Estimate, IN_BURSTS, NO_ENTRIES, NO_EXITS, Outside, outside,
 };
+pub use waited::{Bucket, NotedRelease, Waited};
 
 use crate::log::region::kept::Shared;
 use std::sync::atomic::{
@@ -247,62 +249,6 @@ pub struct Notes {
     pub told: [AtomicU64; 2048],
     /// Hashes of instances that the thread is known to take.
     pub known: [AtomicU32; 1024],
-}
-
-/// What is known of waits for locks with a hash in a bucket.
-#[repr(C)]
-pub struct Bucket {
-    /// How many threads wait.
-    pub waiters: AtomicU32,
-    _line: AtomicU32,
-    /// From when on a release is charged with their time, ns.
-    pub due: AtomicU64,
-    /// When a lock was released last without that, ns.
-    pub released: AtomicU64,
-    /// By whom, as in [`Block::owner`].
-    pub released_by: AtomicU64,
-    /// The place where it was taken, above it the lock's hash.
-    pub released_at: AtomicU64,
-    /// The hash of the lock that is waited for, or [`Bucket::SEVERAL`].
-    pub waited: AtomicU32,
-    _word: AtomicU32,
-    /// When a release was looked at last, or somebody began to wait whom nobody waited
-    /// with, ns.
-    pub looked: AtomicU64,
-    /// Of the releases since, but the last, one that was chosen by chance: when it was, by
-    /// whom, and where, as above.
-    pub chosen: AtomicU64,
-    /// See there.
-    pub chosen_by: AtomicU64,
-    /// See there.
-    pub chosen_at: AtomicU64,
-    /// When what was released last had been taken: when the one before was released, or
-    /// looked at, ns.
-    pub begun: AtomicU64,
-    /// The one before the last, if it was not looked at: by whom, and where.
-    pub previous_by: AtomicU64,
-    /// See there; 0 for none.
-    pub previous_at: AtomicU64,
-    _rest: [AtomicU64; 3],
-}
-
-impl Bucket {
-    /// How many buckets there are.
-    pub const COUNT: usize = 1024;
-    /// Locks of different hashes are waited for.
-    pub const SEVERAL: u32 = u32::MAX;
-    /// The size of one is this power of two.
-    #[cfg(test)]
-    pub const SHIFT: u32 = size_of::<Bucket>().trailing_zeros();
-}
-
-/// Who waits.
-#[repr(C)]
-pub struct Waited {
-    /// By the lock's hash.
-    pub buckets: [Bucket; Bucket::COUNT],
-    /// How many threads wait for any lock.
-    pub count: AtomicU64,
 }
 
 /// A table of cells: its mask, then pairs.
@@ -547,16 +493,13 @@ macro_rules! shared {
         $(unsafe impl Shared for $type {})*
     };
 }
-shared!(
-    Entry, Recent, Notes, Bucket, Waited, Pair, Ring, Event, Cell, Sum, Chosen, Later, ThreadSlot,
-    Timed
-);
+shared!(Entry, Recent, Notes, Pair, Ring, Event, Cell, Sum, Chosen, Later, ThreadSlot, Timed);
 
 /// What Java and readers of the log rely on; the offsets in Java's source are
 /// compared in a test.
 const _: () = {
     use std::mem::offset_of;
-    assert!(size_of::<Entry>() == 64 && size_of::<Bucket>() == 128);
+    assert!(size_of::<Entry>() == 64);
     assert!(size_of::<Recent>() == 32 && size_of::<Pair>() == 16 && size_of::<Event>() == 32);
     assert!(offset_of!(Ring, events) == Ring::HEAD);
     assert!(size_of::<ThreadSlot>() == 16 && size_of::<Link<Ring>>() == 8);

@@ -45,8 +45,12 @@ impl WaitObserver for Trace {
         }
     }
 
-    fn wait_ends(&self, thread: &Thread, wait: &PendingWait) -> Vec<FoldedBlame> {
-        if is_blamed(wait.kind) { self.remove_waiter(thread, wait.lock) } else { Vec::new() }
+    fn wait_ends(&self, thread: &Thread, wait: &PendingWait, end_ns: u64) -> Vec<FoldedBlame> {
+        if is_blamed(wait.kind) {
+            self.remove_waiter(thread, wait.lock, end_ns)
+        } else {
+            Vec::new()
+        }
     }
 
     fn wait_written(&self, context: &mut EventContext<'_>, site: u32, blame: Vec<FoldedBlame>) {

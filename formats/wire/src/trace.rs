@@ -27,10 +27,11 @@ pub use held::{Held, HeldIter, HeldList};
 pub use holds::{HoldBatch, Holds, HoldsIter, MAX_HOLD_LEN};
 pub use record::{Blame, Hold, Instance, Nest, hold_flag};
 
-/// How long it is on average, in ns, from one charge of a release to the moment after
-/// which the next release is charged, unless the recording says so: see [`Blame`].
+/// The mean time, in ns, from a look at a release to the moment from which the next
+/// release is looked at, unless the recording tells another: see [`Blame`].
 pub const LOOK_NS: u64 = 50_000;
-/// Where more threads than these wait for a lock, charges are rarer in proportion.
+/// Where twice as many threads as these or more wait for a lock, releases are looked at
+/// more rarely, in proportion.
 pub const USUAL_WAITERS: usize = 64;
 /// What the two probes of an acquisition take where that was not measured, in ns: between
 /// a loop's 5 and a database's 40 to 150.

@@ -38,11 +38,11 @@ public final class TyrionTrace {
     /** Bits by hash: 0 where no instance stands in the table. */
     private static final long ENTERED = address(7);
     private static final int ENTERED_MASK = 0x1fffff;
-    /** Who waits for locks with a hash in a bucket, and who released one last: 1024 of them. */
+    /** Who waits for locks with a hash in a bucket, and who released them last: 1024 of them. */
     private static final long BUCKETS = address(3);
     private static final int BUCKETS_MASK = 1023;
+    private static final int BUCKET_SHIFT = 10;
     /** How many threads wait for any. */
-    private static final int BUCKET_SHIFT = 7;
     private static final long WAITING = BUCKETS + ((BUCKETS_MASK + 1L) << BUCKET_SHIFT);
     /** What a tick is in ns, times 2 to the 32nd. */
     private static final long TICK = address(6);
@@ -180,20 +180,23 @@ public final class TyrionTrace {
     /** The key of what is neither a hold nor anything that somebody waits for. */
     private static final long NOTHING = -1024;
 
-    // A bucket of hashes, 128 bytes.
+    // A bucket of hashes, 1024 bytes.
     private static final long WAITERS = 0;
+    private static final long WAITED = 4;
     private static final long DUE = 8;
-    private static final long RELEASED = 16;
-    private static final long RELEASED_BY = 24;
-    private static final long RELEASED_AT = 32;
-    private static final long WAITED = 40;
-    private static final long LOOKED = 48;
-    private static final long CHOSEN = 56;
-    private static final long CHOSEN_BY = 64;
-    private static final long CHOSEN_AT = 72;
-    private static final long BEGUN = 80;
-    private static final long PREVIOUS_BY = 88;
-    private static final long PREVIOUS_AT = 96;
+    /** How many releases were noted, how many of them kept, and from when on the next one is. */
+    private static final long NOTED = 16;
+    private static final long KEPT = 24;
+    private static final long KEEP_FROM = 32;
+    private static final long KEPT_SHIFT = 40;
+    private static final long KEPT_EVERY_NS = 12553;
+    /** The latest ones that were noted, and kept: when, by whom, and where. */
+    private static final long RELEASES = 48;
+    private static final long KEPT_RELEASES = 432;
+    private static final int RELEASES_MASK = 15;
+    private static final long RELEASE_SIZE = 24;
+    private static final long RELEASED_BY = 8;
+    private static final long RELEASED_AT = 16;
     private static final int SEVERAL = -1;
 
     // A cell, see tyrion-wire.
@@ -643,9 +646,9 @@ public final class TyrionTrace {
     }
 
     /**
-     * A lock is about to be released, for which somebody may wait. Who is charged with that time is
-     * looked at when it is due, at moments that the agent chooses by chance, some 50 or 200 us apart;
-     * the last release before a wait's end is looked at by the waiter.
+     * A lock is about to be released, for which somebody may wait. The agent is called when it is
+     * due, at moments that it chooses by chance, some 50 or 200 us apart; others are noted, so that it
+     * knows then, or when a wait ends, who held the lock meanwhile.
      */
     private static void leaving(long block, long entry, long hash, Object lock, int place) {
         long bucket = BUCKETS + ((hash & BUCKETS_MASK) << BUCKET_SHIFT);
@@ -665,41 +668,23 @@ public final class TyrionTrace {
         noteRelease(bucket, hash << 32 | place, U.getLong(block + OWNER), now);
     }
 
-    /** Notes this release as the last one, and what it takes to charge those before it. */
+    /** Notes this release as the latest one, and keeps it if it is of a hold at a certain moment. */
     private static void noteRelease(long bucket, long at, long owner, long now) {
-        long looked = U.getLong(bucket + LOOKED);
-        long begun = looked;
-        long lastAt = U.getLong(bucket + RELEASED_AT);
-        long last = U.getLong(bucket + RELEASED);
-        if (last > looked && lastAt >>> 32 == at >>> 32) {
-            long lastBy = U.getLong(bucket + RELEASED_BY);
-            long held = last - Math.max(looked, U.getLong(bucket + BEGUN));
-            if (isChosen(held, last - looked, now)) {
-                U.putLong(bucket + CHOSEN_BY, lastBy);
-                U.putLong(bucket + CHOSEN_AT, lastAt);
-                U.putLong(bucket + CHOSEN, last);
-            }
-            U.putLong(bucket + PREVIOUS_BY, lastBy);
-            U.putLong(bucket + PREVIOUS_AT, lastAt);
-            begun = last;
-        } else {
-            U.putLong(bucket + PREVIOUS_AT, 0);
+        putRelease(bucket + RELEASES, bucket + NOTED, at, owner, now);
+        if (now - U.getLong(bucket + KEEP_FROM) >= 0) {
+            long every = KEPT_EVERY_NS << U.getLong(bucket + KEPT_SHIFT);
+            U.putLong(bucket + KEEP_FROM, now - now % every + every);
+            putRelease(bucket + KEPT_RELEASES, bucket + KEPT, at, owner, now);
         }
-        U.putLong(bucket + BEGUN, begun);
-        U.putLong(bucket + RELEASED_BY, owner);
-        U.putLong(bucket + RELEASED_AT, at);
-        U.putLong(bucket + RELEASED, now);
     }
 
-    /**
-     * Whether a hold stands for all since a release was looked at: by chance, as likely as it is long.
-     * Each that comes takes the place of the one before with the part that it is of all the time so
-     * far, so in the end every hold has been as likely as it was long.
-     */
-    private static boolean isChosen(long held, long all, long now) {
-        long random = now * MIX;
-        random = (random ^ random >>> 32) * MIX;
-        return (random >>> 40) * all >>> 24 < held;
+    private static void putRelease(long releases, long counted, long at, long owner, long now) {
+        long nth = U.getLong(counted);
+        U.putLong(counted, nth + 1);
+        long release = releases + (nth & RELEASES_MASK) * RELEASE_SIZE;
+        U.putLong(release, now);
+        U.putLong(release + RELEASED_BY, owner);
+        U.putLong(release + RELEASED_AT, at);
     }
 
     /**

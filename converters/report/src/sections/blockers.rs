@@ -80,9 +80,9 @@ pub struct ThreadPair {
     pub waits: u64,
     /// Their durations added up, in ns.
     pub wait_ns: u64,
-    /// How far that may be off, in ns, at the most, for 95 % of such estimates: which
-    /// holder is charged is partly chance. 0 where there is one holder only, or waits are not
-    /// charged in parts; null with a filter on threads.
+    /// How far that may be off, in ns, for 95 % of such estimates (an estimate on the
+    /// high side, at most `wait_ns`): which holder is charged is partly chance. 0 where
+    /// there is one holder only, or waits are not charged in parts; null with a filter on threads.
     pub wait_error_ns: Option<u64>,
     /// The share of all wait that there is a holder for.
     pub wait_share: f64,

@@ -71,6 +71,7 @@ public final class Truth {
         SCENARIOS.put("holds", Holds.class);
         SCENARIOS.put("sampled-holds", SampledHolds.class);
         SCENARIOS.put("blame", Blame.class);
+        SCENARIOS.put("turns", Turns.class);
         SCENARIOS.put("nesting", Nesting.class);
         SCENARIOS.put("philosophers", Philosophers.class);
         SCENARIOS.put("near-misses", NearMisses.class);

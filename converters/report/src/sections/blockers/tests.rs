@@ -93,12 +93,12 @@ fn charges_say_how_far_they_may_be_off() {
     let (logs, filter) = ([log.finish("a.log")], Filter::default());
     let findings = found(&logs, &filter);
     let told = blockers(&findings, &ReportOptions::default());
-    // 2 standard errors: 2 sqrt(2 * 50 us * 0.5 s * 0.5).
-    assert_eq!(told.threads[0].wait_error_ns, Some(10_000_000));
-    assert_eq!(told.threads[0].locks[0].wait_error_ns, Some(10_000_000));
-    assert_eq!(told.code[1].wait_error_ns, Some(10_000_000));
+    // 2 standard errors: 2 sqrt((1 + 1 / 3) * 50 us * 0.5 s * 0.5).
+    assert_eq!(told.threads[0].wait_error_ns, Some(8_164_965));
+    assert_eq!(told.threads[0].locks[0].wait_error_ns, Some(8_164_965));
+    assert_eq!(told.code[1].wait_error_ns, Some(8_164_965));
     let text = text::view(&view::view(&told, &findings), &text::Style::default());
-    assert!(text.contains("wait ±") && text.contains("10 ms"), "{text}");
+    assert!(text.contains("wait ±") && text.contains("8.16 ms"), "{text}");
 }
 
 #[test]

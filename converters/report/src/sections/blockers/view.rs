@@ -26,7 +26,7 @@ const WAITS: Column = Column::new("charges", "how many waits, or parts of them",
 const WAIT: Column = Column::new("wait", "how long they were in all", 0);
 const ERROR: Column = Column::new(
     "wait ±",
-    "how far that may be off, at the most, for 95 % of such estimates: whose release is charged is partly chance",
+    "how far that may be off, for 95 % of such estimates: which holder is charged is partly chance",
     2,
 );
 const SHARE: Column = Column::new("share", "the share of all wait whose holder is known", 0);
