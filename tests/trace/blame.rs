@@ -93,7 +93,7 @@ fn two_holders(jdk: &Jdk) {
 fn long_and_short_holds(jdk: &Jdk) {
     for (kind, count) in [("block", "full"), ("block", "adaptive"), ("lock", "full")] {
         let program = Program::truth(jdk, &format!("turns {kind} 1500 40 4")).traced();
-        let recording = program.option(&format!("count={count}")).record();
+        let recording = program.option(&format!("--count={count}")).record();
         let charged = Charged::of(&recording);
         let own = [".guilty", ".accomplice"].map(|who| charged.taken_in(who));
         let held = ["guilty_ns", "accomplice_ns"].map(|who| recording.number(who));
