@@ -17,8 +17,8 @@ final class Turns implements Scenario {
     public void run(Arguments arguments, Json report) throws Exception {
         Blamed blamed = Blamed.of(arguments.text(0, "block"));
         long nanos = arguments.number(1, 1000) * 1_000_000L;
-        long longNanos = arguments.number(2, 40) * 1_000L;
-        long shortNanos = arguments.number(3, 4) * 1_000L;
+        long longNanos = arguments.number(2, 120) * 1_000L;
+        long shortNanos = arguments.number(3, 12) * 1_000L;
         List<Thread> waiters = new ArrayList<>();
         for (int i = 1; i <= 2; i++) {
             waiters.add(Threads.start("innocent-" + i, () -> {
