@@ -1,17 +1,16 @@
 //! Who made others wait.
 //!
 //! Whoever waits for a lock is entered here. A thread that leaves a lock looks
-//! at the bucket of the lock's hash, whether anybody waits there: each waiter's
-//! time since the later of its start and the previous release is charged to the
-//! stack that leaves. The probe stands in front of the release, so that nobody
-//! else can have come in between.
+//! at the bucket of the lock's hash, whether anybody waits there, and notes when it
+//! does so. The probe stands in front of the release, so that nobody else can have
+//! come in between. From that it is known who held the lock while another one waited:
+//! see `released.rs`.
 //!
-//! Threads that take turns at a lock would come here a million times a second.
-//! So a release is looked at only from a moment on that was chosen by chance,
-//! some 50 µs after the last look, or 200 with count=adaptive. The releases in
-//! between are noted, and charged together at the next look, or by a waiter that
-//! gets the lock: see `released.rs`. What is held for long is charged exactly, what
-//! is held for less in the mean over many releases.
+//! Threads that take turns at a lock do so a million times a second. So it is
+//! charged only from a moment on that was chosen by chance, some 50 µs after the last
+//! look, or 200 with count=adaptive, with the stack that leaves then; and by a waiter
+//! that gets the lock. What is held for long is charged exactly, what is held for less
+//! in the mean over many releases.
 
 mod released;
 
@@ -71,8 +70,6 @@ impl Waiting {
 struct Lock {
     id: u32,
     hash: u32,
-    /// When a release was looked at last.
-    looked_ns: u64,
     /// By Java id.
     waiters: HashMap<i64, Waiter>,
 }
@@ -88,19 +85,19 @@ impl Lock {
 
 struct Waiter {
     thread: Arc<Thread>,
-    start_ns: u64,
+    /// Up to when its time has been charged; at first, when it began to wait.
+    charged_ns: u64,
     /// What releases were charged that were too short for a record each.
     folded: Vec<FoldedBlame>,
 }
 
 impl Waiter {
-    /// Charges its time from then up to the last release before `end_ns` that was noted.
-    /// Returns up to when.
-    fn fold_others(&mut self, from_ns: u64, released: &Released, end_ns: u64) -> u64 {
+    /// Charges its time up to the last release before `end_ns` that was noted.
+    fn fold_noted(&mut self, released: &Released, end_ns: u64) {
         let seed = mix(end_ns) ^ self.thread.java_id.cast_unsigned();
-        released.divide(from_ns, end_ns, seed, |release, charged_ns| {
+        self.charged_ns = released.divide(self.charged_ns, end_ns, seed, |release, charged_ns| {
             self.fold(release.owner, release.place, charged_ns);
-        })
+        });
     }
 
     /// Adds a charge to those of the same thread and place.
@@ -135,10 +132,10 @@ impl Trace {
         let mut locks = lock(self.waiting.shard(pending.lock));
         let at = locks.iter().position(|of| of.id == pending.lock).unwrap_or_else(|| {
             let waiters = HashMap::new();
-            locks.push(Lock { id: pending.lock, hash, looked_ns: 0, waiters });
+            locks.push(Lock { id: pending.lock, hash, waiters });
             locks.len() - 1
         });
-        let waiter = Waiter { thread, start_ns, folded: Vec::new() };
+        let waiter = Waiter { thread, charged_ns: start_ns, folded: Vec::new() };
         if locks[at].waiters.insert(waiter.thread.java_id, waiter).is_some() {
             // Its wait before has not been seen to end, and is counted.
             return;
@@ -159,14 +156,14 @@ impl Trace {
         let Some(nth) = locks.iter().position(|of| of.id == lock_id) else { return Vec::new() };
         let of = &mut locks[nth];
         let Some(mut waiter) = of.waiters.remove(&thread.java_id) else { return Vec::new() };
-        let (hash, looked_ns) = (of.hash, of.looked_ns);
+        let hash = of.hash;
         if of.waiters.is_empty() {
             locks.swap_remove(nth);
         }
         drop(locks);
         let bucket = self.bucket(hash);
         let released = Released::read(bucket, hash);
-        waiter.fold_others(waiter.start_ns.max(looked_ns), &released, end_ns);
+        waiter.fold_noted(&released, end_ns);
         bucket.leave();
         self.shared.waited.count.fetch_sub(1, Relaxed);
         waiter.folded
@@ -291,20 +288,18 @@ impl Trace {
     ) -> Option<Vec<Charge>> {
         let mut locks = lock(self.waiting.shard(lock_id));
         let of = locks.iter_mut().find(|of| of.id == lock_id)?;
-        let since_ns = std::mem::replace(&mut of.looked_ns, now_ns);
         let due_ns = self.recorder.threshold_ns().max(DUE_NS) * of.crowd();
         let bucket = self.bucket(of.hash);
         let released = Released::read(bucket, of.hash);
         bucket.look_after(now_ns, some_time(now_ns) * of.crowd() * self.rarer());
         let mut charges = Vec::new();
         for waiter in of.waiters.values_mut() {
-            // Before that others held it.
-            let from_ns = waiter.start_ns.max(since_ns);
-            let taken_ns = waiter.fold_others(from_ns, &released, now_ns);
-            if now_ns <= taken_ns {
-                continue;
+            // This release as well, unless it is that of `Object.wait`.
+            waiter.fold_noted(&released, now_ns);
+            if now_ns > waiter.charged_ns {
+                waiter.fold(owner, place, now_ns - waiter.charged_ns);
+                waiter.charged_ns = now_ns;
             }
-            waiter.fold(owner, place, now_ns - taken_ns);
             let is_due = |folded: &FoldedBlame| {
                 folded.owner == owner && folded.place == place && folded.charged_ns >= due_ns
             };

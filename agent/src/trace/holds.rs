@@ -214,19 +214,18 @@ impl Trace {
     /// pauses. `hash` is the object's. Returns its entry.
     pub fn pause<'a>(&self, of: &'a Block, hash: u32) -> Option<&'a Entry> {
         let (monitors, _) = of.held();
-        for at in monitors.iter().rev() {
-            let key = at.key.load(Relaxed);
+        let last = |is_it: &dyn Fn(u64) -> bool| {
+            monitors.iter().rev().find(|at| is_it(at.key.load(Relaxed)))
+        };
+        let at = last(&|key| key == u64::from(hash))
             // One that had no hash when it was taken has one now.
-            if key == u64::from(hash) || (hash_of(key) == 0 && key as i64 > 0) {
-                let was = at.start.load(Relaxed);
-                if was != 0 {
-                    // The moment becomes a duration, and a moment again.
-                    at.start.store(ticks::now().wrapping_sub(was).max(1), Relaxed);
-                }
-                return Some(at);
-            }
+            .or_else(|| last(&|key| hash_of(key) == 0 && key as i64 > 0))?;
+        let was = at.start.load(Relaxed);
+        if was != 0 {
+            // The moment becomes a duration, and a moment again.
+            at.start.store(ticks::now().wrapping_sub(was).max(1), Relaxed);
         }
-        None
+        Some(at)
     }
 
     /// Makes a batch of events: how many are left out, since the log has gone on

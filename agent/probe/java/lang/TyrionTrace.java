@@ -647,8 +647,8 @@ public final class TyrionTrace {
 
     /**
      * A lock is about to be released, for which somebody may wait. The agent is called when it is
-     * due, at moments that it chooses by chance, some 50 or 200 us apart; others are noted, so that it
-     * knows then, or when a wait ends, who held the lock meanwhile.
+     * due, at moments that it chooses by chance, some 50 or 200 us apart. Each release is noted, so
+     * that it knows then, or when a wait ends, who held the lock meanwhile.
      */
     private static void leaving(long block, long entry, long hash, Object lock, int place) {
         long bucket = BUCKETS + ((hash & BUCKETS_MASK) << BUCKET_SHIFT);
@@ -661,11 +661,10 @@ public final class TyrionTrace {
             return;
         }
         long now = System.nanoTime();
+        noteRelease(bucket, hash << 32 | place, U.getLong(block + OWNER), now);
         if (now - U.getLong(bucket + DUE) >= 0) {
             left(block, entry, lock, place);
-            return;
         }
-        noteRelease(bucket, hash << 32 | place, U.getLong(block + OWNER), now);
     }
 
     /** Notes this release as the latest one, and keeps it if it is of a hold at a certain moment. */

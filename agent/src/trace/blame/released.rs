@@ -1,4 +1,4 @@
-//! The latest releases of a lock that nobody looked at, and whom a wait is charged to.
+//! The latest releases of a lock, and whom a wait is charged to by them.
 //!
 //! Probes note them in the bucket of the lock's hash, while somebody waits there. Most
 //! waits are shorter than what is noted: then it is known who held the lock at each

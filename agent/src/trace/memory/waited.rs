@@ -20,7 +20,7 @@ pub struct Bucket {
     pub keep_from: AtomicU64,
     /// By how many bits that is more than [`Bucket::KEPT_EVERY_NS`].
     pub kept_shift: AtomicU64,
-    /// The latest that were noted, in turn; not those that were looked at.
+    /// The latest that were noted, in turn.
     pub releases: [NotedRelease; Bucket::RELEASES],
     /// The latest that were kept, in turn.
     pub kept_releases: [NotedRelease; Bucket::RELEASES],

@@ -58,8 +58,8 @@ pub struct Instance {
 pub struct Blame {
     /// From the chunk's previous record with a time to the release, in ns.
     pub delta_ns: u64,
-    /// The waiter's time since the later of its wait's start and the lock's
-    /// previous release, in ns.
+    /// What the thread is charged of the waiter's time, for all its releases since the
+    /// record before, in ns.
     pub charged_ns: u64,
     /// Site id of the wait: kind, waiter's stack and lock.
     pub site: u32,

@@ -184,50 +184,44 @@ fn simulated(
     let (random, bucket) = (&mut 1_u64, bucket());
     let mut sums: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     let after = |random: &mut u64, mean_ns: f64| (-(1.0 - uniform(random)).ln() * mean_ns) as u64;
-    let (mut now, mut looked) = (1_000_000, 1_000_000);
+    let mut now = 1_000_000;
     bucket.look_after(now, after(random, look_ns));
+    // When each wait began or was charged last, and when it may end.
     let mut waits: Vec<(u64, u64)> = (0..waiters)
-        .map(|_| (now + after(random, wait_ns), now + after(random, wait_ns)))
-        .map(|(start_ns, end_ns)| (start_ns, start_ns + end_ns - now))
-        .collect();
-    let charge = |sums: &mut BTreeMap<u64, (u64, u64)>, from_ns, end_ns, seed| {
-        Released::read(&bucket, LOCK).divide(from_ns, end_ns, seed, |release, ns| {
-            sums.entry(release.owner.cast_unsigned()).or_default().0 += ns;
+        .map(|_| {
+            let start_ns = now + after(random, wait_ns);
+            (start_ns, start_ns + after(random, wait_ns))
         })
-    };
+        .collect();
     let mut nth = 0;
     while now < SIMULATED_NS {
         nth += 1;
         let (hold_ns, owner) = hold(nth, uniform(random));
         let begun = now;
         now += hold_ns;
+        note(&bucket, LOCK, now, owner);
         let is_looked_at = now >= bucket.due.load(Relaxed);
-        let seed = mix(now);
-        for (who, (start_ns, end_ns)) in waits.iter_mut().enumerate() {
-            let seed = seed ^ who as u64;
-            if *start_ns < now {
-                sums.entry(owner).or_default().1 += now - begun.max(*start_ns);
+        for (who, (charged_ns, end_ns)) in waits.iter_mut().enumerate() {
+            if *charged_ns >= now {
+                continue;
             }
-            if is_looked_at && *start_ns < now {
-                let from_ns = looked.max(*start_ns);
-                let to_ns = charge(&mut sums, from_ns, now, seed);
-                sums.entry(owner).or_default().0 += now - to_ns;
+            sums.entry(owner).or_default().1 += now - begun.max(*charged_ns);
+            if !is_looked_at && *end_ns > now {
+                continue;
             }
-            if *end_ns <= now && *start_ns < now {
-                if !is_looked_at {
-                    // Its own release is noted before the others wait on.
-                    let to_ns = charge(&mut sums, looked.max(*start_ns), now, seed);
-                    sums.entry(owner).or_default().0 += now - to_ns;
-                }
-                *start_ns = now + after(random, 5_000.0);
-                *end_ns = *start_ns + after(random, wait_ns);
+            let seed = mix(now) ^ who as u64;
+            *charged_ns =
+                Released::read(&bucket, LOCK).divide(*charged_ns, now, seed, |release, ns| {
+                    sums.entry(release.owner.cast_unsigned()).or_default().0 += ns;
+                });
+            assert_eq!(*charged_ns, now);
+            if *end_ns <= now {
+                *charged_ns = now + after(random, 5_000.0);
+                *end_ns = *charged_ns + after(random, wait_ns);
             }
         }
         if is_looked_at {
-            looked = now;
             bucket.look_after(now, after(random, look_ns));
-        } else {
-            note(&bucket, LOCK, now, owner);
         }
     }
     sums

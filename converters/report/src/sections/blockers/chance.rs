@@ -2,7 +2,7 @@
 //!
 //! Not every release is looked at, but those that come at random moments, exponentially
 //! distributed with a mean of `a` (see *blame* in `docs/event-log.md`): the one that is
-//! looked at and the one before it are charged what they held the lock for. The time before
+//! looked at is charged what it held the lock for. The time before
 //! is charged to who held it at a random moment of its first half, and of its second. So it
 //! is partly chance who is charged. If holds are short and a share `p` of them is one
 //! holder's, what that one is charged has the variance `a² p (1 − p)` for each look, and
@@ -11,11 +11,12 @@
 //! All who wait are charged at once: with `w` waiters, a holder is charged `x = w t p` in
 //! all. The moments are chosen for each waiter by itself. But of times that are long ago
 //! the agent only knows who held the lock at some moments, the same ones for all waiters:
-//! they are `a ÷ 4` apart, or at most a seventh of the time between two looks. So the variance is at
-//! most `(1 + w ÷ 3) a x (1 − p)`. That is rather too much: `w` is taken to be the number
-//! of threads that ever waited for one lock; all holds to be short; and waits to be long,
-//! though the end of a wait is a look, too. `p` is a holder's share of what the same
-//! waiters were charged. Holds are taken to follow each other without rule.
+//! they are `a ÷ 4` apart, or at most a seventh of the time between two looks. So the
+//! variance is at most `(1 + w ÷ 3) a x (1 − p)`. That is rather too much: `w` is taken to
+//! be the number of threads whose waits for one lock ended in the time that is looked at;
+//! all holds to be short; and waits to be long, though the end of a wait is a look, too.
+//! `p` is a holder's share of what the same waiters were charged. Holds are taken to
+//! follow each other without rule.
 
 use super::{super::estimate::ERRORS, ByCode, ByThreads};
 use crate::Findings;
@@ -174,14 +175,9 @@ mod tests {
             if now < due {
                 continue;
             }
-            // This one and the one before it are charged their own time.
-            let exact = holds.len().saturating_sub(2);
-            let begun = if exact == 0 { looked } else { holds[exact - 1].0 };
-            let mut since = begun;
-            for &(end, is_own) in &holds[exact..] {
-                told += if is_own { (end - since) * waiters as f64 } else { 0.0 };
-                since = end;
-            }
+            // This one is charged its own time.
+            let begun = now - hold_ns;
+            told += if is_own { hold_ns * waiters as f64 } else { 0.0 };
             let half = (begun - looked) / 2.0;
             // Before the last 16 the holder is known at some moments only.
             let known_since = holds[holds.len().saturating_sub(16)].0;
