@@ -32,7 +32,7 @@ pub struct Bucket {
 pub struct NotedRelease {
     /// When it was, ns; 0 for none.
     pub at_ns: AtomicU64,
-    /// By whom, as in [`Block::owner`].
+    /// By whom, as in [`Block::owner`](super::Block::owner).
     pub by: AtomicU64,
     /// The place where the lock was taken, and in the upper half the lock's hash.
     pub place: AtomicU64,
