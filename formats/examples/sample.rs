@@ -121,7 +121,7 @@ fn small(state: RecordingState) -> Result<Vec<u8>, Box<dyn Error>> {
     let last = sites.len() as u32;
     let twin = last + 1;
     let kind = WaitKind::Monitor.code();
-    log.define(&Definition::Site { id: twin, kind, stack: inner, lock: 1 })?;
+    log.define(&Definition::Site { id: twin, kind, stack: inner, lock: 1, place: 0 })?;
     log.define(&Definition::Unknown(99))?;
     sites.push(twin);
     let lanes = [log.lane(main), log.lane(teller)];

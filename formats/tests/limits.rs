@@ -28,7 +28,7 @@ fn ids_far_from_the_others_are_refused() {
         Definition::Stack { id: u32::MAX, parent: 1, method: 1, line: 1 },
         Definition::Group { stack: far, name: 1 },
         Definition::Thread { id: far, java_id: 1, flags: 0, name: 1, group: 1 },
-        Definition::Site { id: far, kind: 1, stack: 1, lock: 1 },
+        Definition::Site { id: far, kind: 1, stack: 1, lock: 1, place: 0 },
     ] {
         let log = log_of(std::slice::from_ref(&definition));
         let damage = log.damage();
@@ -62,10 +62,26 @@ fn locks_and_places_may_have_any_ids() {
     const PLACE: u32 = 3_000_000_000;
     let log = log_of(&[
         Definition::Lock { id: LOCK, class: 7 },
-        Definition::Place { id: PLACE, method: 3, line: 4, kind: 2, flags: 4, name: 5 },
-        Definition::Site { id: 1, kind: 2, stack: 0, lock: LOCK },
+        Definition::Place {
+            id: PLACE,
+            method: 3,
+            line: 4,
+            kind: 2,
+            flags: 4,
+            name: 5,
+            bytecode: 0,
+        },
+        Definition::Site { id: 1, kind: 2, stack: 0, lock: LOCK, place: 0 },
         Definition::Lock { id: u32::MAX, class: 8 },
-        Definition::Place { id: u32::MAX, method: 9, line: 0, kind: 1, flags: 0, name: 0 },
+        Definition::Place {
+            id: u32::MAX,
+            method: 9,
+            line: 0,
+            kind: 1,
+            flags: 0,
+            name: 0,
+            bytecode: 0,
+        },
         Definition::Lock { id: 5, class: 9 },
         // As many ids as ever may be missing of the others; site 0 is one.
         Definition::Class { id: limits::MAX_MISSING_IDS as u32 - 1, name: 1, source: 1 },
@@ -90,7 +106,15 @@ fn scattered_locks_and_places_take_no_more_room_than_near_ones() {
     for nth in 1..=20_000u32 {
         let id = nth.wrapping_mul(0x9e37_79b1);
         list.push(Definition::Lock { id, class: nth });
-        list.push(Definition::Place { id, method: nth, line: 1, kind: 1, flags: 0, name: 1 });
+        list.push(Definition::Place {
+            id,
+            method: nth,
+            line: 1,
+            kind: 1,
+            flags: 0,
+            name: 1,
+            bytecode: 0,
+        });
     }
     let log = log_of(&list);
     assert_eq!(log.damage(), []);

@@ -240,7 +240,10 @@ impl Dictionary {
         };
         let name = inner.string(log, place.name)?;
         let (line, kind, flags) = (place.line, place.kind.code(), place.flags);
-        inner.define(log, &Definition::Place { id: number, method, line, kind, flags, name })?;
+        inner.define(
+            log,
+            &Definition::Place { id: number, method, line, kind, flags, name, bytecode: 0 },
+        )?;
         inner.places.insert(number);
         Some(())
     }
@@ -315,7 +318,7 @@ impl Dictionary {
             return Some(known);
         }
         let id = inner.last.site + 1;
-        let site = Definition::Site { id, kind: kind.code(), stack, lock: lock_id };
+        let site = Definition::Site { id, kind: kind.code(), stack, lock: lock_id, place: 0 };
         inner.define(log, &site)?;
         inner.last.site = id;
         if inner.sites.len() >= SITE_LIMIT {

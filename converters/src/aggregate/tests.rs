@@ -181,7 +181,7 @@ fn the_same_place_under_two_ids_is_one() {
     define(log, Definition::Class { id: 50, name: 100, source: 2 });
     define(log, Definition::Method { id: 50, class: 50, name: 4, descriptor: 5, first_line: 5 });
     define(log, Definition::Stack { id: 50, parent: 0, method: 50, line: 7 });
-    define(log, Definition::Site { id: 50, kind: 1, stack: 50, lock: 1 });
+    define(log, Definition::Site { id: 50, kind: 1, stack: 50, lock: 1, place: 0 });
     sample.sites.push(50);
     sample.wait(0, 2, 10);
     sample.wait(0, 4, 20);
@@ -284,10 +284,10 @@ fn lost_definitions_are_unknown_and_counted() {
     options.header.mono_ns = START_NS;
     let mut log = LogWriter::new(Cursor::new(Vec::new()), options).unwrap();
     log.define(&Definition::Stack { id: 5, parent: 4, method: 9, line: 3 }).unwrap();
-    log.define(&Definition::Site { id: 2, kind: 1, stack: 5, lock: 8 }).unwrap();
+    log.define(&Definition::Site { id: 2, kind: 1, stack: 5, lock: 8, place: 0 }).unwrap();
     // A parent that is no smaller would be a circle.
     log.define(&Definition::Stack { id: 6, parent: 6, method: 9, line: 3 }).unwrap();
-    log.define(&Definition::Site { id: 3, kind: 1, stack: 6, lock: 8 }).unwrap();
+    log.define(&Definition::Site { id: 3, kind: 1, stack: 6, lock: 8, place: 0 }).unwrap();
     let lane = log.lane(12);
     for site in [1, 2, 3, 99] {
         let wait = Wait { end_ns: START_NS, wait_ns: 10, site, ..Wait::default() };

@@ -265,12 +265,27 @@ impl<W: Write + Seek> LogWriter<W> {
     /// # Errors
     /// As [`LogWriter::string`].
     pub fn site(&mut self, kind: WaitKind, stack: u32, lock: u32) -> io::Result<u32> {
+        self.site_at(kind, stack, lock, id::UNKNOWN)
+    }
+
+    /// The id of a site whose place is known.
+    ///
+    /// # Errors
+    /// As [`LogWriter::string`].
+    pub fn site_at(
+        &mut self,
+        kind: WaitKind,
+        stack: u32,
+        lock: u32,
+        place: u32,
+    ) -> io::Result<u32> {
         let kind = kind.code();
-        self.intern((b'w', u32::from(kind), stack, lock, 0), 1, |id| Definition::Site {
+        self.intern((b'w', u32::from(kind), stack, lock, place), 1, |id| Definition::Site {
             id,
             kind,
             stack,
             lock,
+            place,
         })
     }
 

@@ -123,9 +123,12 @@ pub struct WaitSite {
     pub stack: u32,
     /// The lock's id.
     pub lock: u32,
+    /// The id of the place where the program takes it, or calls `Object.wait`; 0 when
+    /// that is not known.
+    pub place: u32,
 }
 
-/// Trace mode: where the program takes a lock.
+/// Where the program takes a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LockSite {
@@ -143,6 +146,11 @@ pub struct LockSite {
     pub is_static: bool,
     /// A call of `java.util.concurrent`.
     pub is_juc: bool,
+    /// The name is that of a field, or of what a field leads to.
+    pub is_field: bool,
+    /// The offset of the instruction in the method as its class file has it, plus 1; 0
+    /// when unknown.
+    pub bytecode: u32,
 }
 
 /// A definition, and where it stands.
@@ -175,6 +183,7 @@ pub struct Definitions {
     pub(crate) sites: DenseTable<WaitSite>,
     locks: SparseTable<u32>,
     places: SparseTable<LockSite>,
+    place_instances: SparseTable<u32>,
     lock_instances: SparseTable<u32>,
     lock_names: SparseTable<u32>,
     statistics: HashMap<u32, Statistic>,
@@ -200,6 +209,7 @@ impl Default for Definitions {
             sites: DenseTable::default(),
             locks: SparseTable::default(),
             places: SparseTable::default(),
+            place_instances: SparseTable::default(),
             lock_instances: SparseTable::default(),
             lock_names: SparseTable::default(),
             statistics: HashMap::new(),
@@ -285,10 +295,16 @@ impl Definitions {
         &self.sites
     }
 
-    /// Trace mode: places where the program takes locks. Their ids are those of
-    /// the recording, so a file may have any.
+    /// Places where the program takes locks. Their ids are those of the recording, so
+    /// a file may have any.
     pub fn places(&self) -> &SparseTable<LockSite> {
         &self.places
+    }
+
+    /// Trace mode: the identity hash of the only instance that was taken at a place; 0
+    /// if there were several, `None` if the log does not tell.
+    pub fn place_instance(&self, place: u32) -> Option<u32> {
+        self.place_instances.get(place).copied()
     }
 
     /// The identity hash of a lock, by the lock's id: the instance that it is
@@ -400,11 +416,11 @@ impl Definitions {
                 self.locks.put(id, class);
                 Some(())
             }
-            Definition::Site { id, kind, stack, lock } => {
+            Definition::Site { id, kind, stack, lock, place } => {
                 let kind = WaitKind::from_code(kind)?;
-                self.sites.put(id, WaitSite { kind, stack, lock }, missing)
+                self.sites.put(id, WaitSite { kind, stack, lock, place }, missing)
             }
-            Definition::Place { id, method, line, kind, flags, name } => {
+            Definition::Place { id, method, line, kind, flags, name, bytecode } => {
                 let place = LockSite {
                     method,
                     line,
@@ -413,8 +429,14 @@ impl Definitions {
                     is_method: flags & place_flag::METHOD != 0,
                     is_static: flags & place_flag::STATIC != 0,
                     is_juc: flags & place_flag::JUC != 0,
+                    is_field: flags & place_flag::FIELD != 0,
+                    bytecode,
                 };
                 self.places.put(id, place);
+                Some(())
+            }
+            Definition::PlaceInstance { place, hash } => {
+                self.place_instances.put(place, hash);
                 Some(())
             }
             Definition::LockInstance { lock, hash } => {

@@ -70,7 +70,10 @@ fn dense() -> Vec<Case> {
             "stacks",
             many(|id| Definition::Stack { id: id + 1, parent: 0, method: 0, line: 0 }),
         ),
-        Case::new("sites", many(|id| Definition::Site { id, kind: 1, stack: 0, lock: 0 })),
+        Case::new(
+            "sites",
+            many(|id| Definition::Site { id, kind: 1, stack: 0, lock: 0, place: 0 }),
+        ),
         Case::new("an id that is far away", far()),
         Case::new(
             "an id that is too far away",
@@ -90,10 +93,15 @@ fn sparse() -> Vec<Case> {
         kind: 1,
         flags: 0,
         name: 0,
+        bytecode: 0,
     };
     vec![
         Case::new("locks", many(|nth| Definition::Lock { id: scattered(nth), class: 0 })),
         Case::new("places", many(place)),
+        Case::new(
+            "instances of places",
+            many(|nth| Definition::PlaceInstance { place: scattered(nth), hash: 1 }),
+        ),
         Case::new("names", many(|nth| Definition::LockName { lock: scattered(nth), name: 1 })),
     ]
 }

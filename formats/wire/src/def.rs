@@ -34,6 +34,9 @@ pub mod place_flag {
     pub const STATIC: u64 = 2;
     /// A call of `java.util.concurrent`.
     pub const JUC: u64 = 4;
+    /// The name is that of a field, or of what a field leads to: a lock of the same class
+    /// and name is the same one wherever it is taken.
+    pub const FIELD: u64 = 8;
 }
 
 /// One definition. Ids are dense and count from 1 (stacks: from 2).
@@ -118,8 +121,10 @@ pub enum Definition<'a> {
         stack: u32,
         /// The lock.
         lock: u32,
+        /// Where the program takes it, or calls `Object.wait`; 0 when unknown.
+        place: u32,
     },
-    /// Trace mode: where the program takes a lock.
+    /// Where the program takes a lock.
     Place {
         /// The place's id.
         id: u32,
@@ -131,9 +136,20 @@ pub enum Definition<'a> {
         kind: u8,
         /// Bits of [`place_flag`]; readers ignore the others.
         flags: u64,
-        /// What the program calls the lock (`Cache.lock`, `this`), or no
+        /// What the program calls the lock (`com/acme/Cache.lock`, `this`), or no
         /// string.
         name: u32,
+        /// The offset of the instruction in the method as its class file has it,
+        /// plus 1; 0 when unknown.
+        bytecode: u32,
+    },
+    /// Trace mode: which instance was taken at a place, if it was always the same one.
+    /// The latest of a place holds.
+    PlaceInstance {
+        /// The place's id.
+        place: u32,
+        /// The identity hash of the object; 0 when there were several.
+        hash: u32,
     },
     /// Trace mode: a lock of the contended records is this instance.
     LockInstance {
@@ -229,6 +245,7 @@ const TAG_PAUSE: u8 = 15;
 const TAG_MODE: u8 = 16;
 const TAG_COLLECTION: u8 = 17;
 const TAG_OPTION: u8 = 18;
+const TAG_PLACE_INSTANCE: u8 = 19;
 
 /// What [`Definition::Mode`] says is recorded: bits that are added up.
 pub mod mode {
@@ -241,7 +258,7 @@ pub mod mode {
 }
 
 /// The most fields that a definition has.
-const MAX_FIELDS: usize = 6;
+const MAX_FIELDS: usize = 7;
 
 /// The longest text in a definition, in bytes; longer ones are cut.
 pub const MAX_TEXT: usize = 4096;
@@ -272,14 +289,26 @@ impl Definition<'_> {
                 (TAG_THREAD_NAME, &[id.into(), name.into(), at_ns], none)
             }
             Definition::Lock { id, class } => (TAG_LOCK, &[id.into(), class.into()], none),
-            Definition::Site { id, kind, stack, lock } => {
+            // The last field of these came later: where it is 0, it is left out.
+            Definition::Site { id, kind, stack, lock, place: 0 } => {
                 (TAG_SITE, &[id.into(), kind.into(), stack.into(), lock.into()], none)
             }
-            Definition::Place { id, method, line, kind, flags, name } => (
+            Definition::Site { id, kind, stack, lock, place } => {
+                (TAG_SITE, &[id.into(), kind.into(), stack.into(), lock.into(), place.into()], none)
+            }
+            Definition::Place { id, method, line, kind, flags, name, bytecode: 0 } => (
                 TAG_PLACE,
                 &[id.into(), method.into(), line.into(), kind.into(), flags, name.into()],
                 none,
             ),
+            Definition::Place { id, method, line, kind, flags, name, bytecode } => {
+                let (id, method, line) = (id.into(), method.into(), line.into());
+                let (kind, name) = (kind.into(), name.into());
+                (TAG_PLACE, &[id, method, line, kind, flags, name, bytecode.into()], none)
+            }
+            Definition::PlaceInstance { place, hash } => {
+                (TAG_PLACE_INSTANCE, &[place.into(), hash.into()], none)
+            }
             Definition::LockInstance { lock, hash } => {
                 (TAG_LOCK_INSTANCE, &[lock.into(), hash.into()], none)
             }
@@ -350,6 +379,7 @@ pub fn decode_payload(tag: u8, payload: &[u8]) -> Option<Definition<'_>> {
             kind: kind(&mut f)?.code(),
             stack: f.u32()?,
             lock: f.u32()?,
+            place: f.later_u32()?,
         },
         TAG_PLACE => Definition::Place {
             id: f.u32()?,
@@ -358,7 +388,9 @@ pub fn decode_payload(tag: u8, payload: &[u8]) -> Option<Definition<'_>> {
             kind: kind(&mut f).filter(|kind| kind.is_contention())?.code(),
             flags: f.u64()?,
             name: f.u32()?,
+            bytecode: f.later_u32()?,
         },
+        TAG_PLACE_INSTANCE => Definition::PlaceInstance { place: f.u32()?, hash: f.u32()? },
         TAG_LOCK_INSTANCE => Definition::LockInstance { lock: f.u32()?, hash: f.u32()? },
         TAG_LOCK_NAME => Definition::LockName { lock: f.u32()?, name: f.u32()? },
         TAG_STATISTIC => Definition::Statistic { key: f.u32()?, value: f.u64()? },
@@ -380,7 +412,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn definitions() -> impl Strategy<Value = (u8, [u32; 5], u64, Vec<u8>)> {
-        (0u8..19, any::<[u32; 5]>(), any::<u64>(), any::<Vec<u8>>())
+        (0u8..20, any::<[u32; 5]>(), any::<u64>(), any::<Vec<u8>>())
     }
 
     fn build(tag: u8, n: [u32; 5], long: u64, text: &[u8]) -> Definition<'_> {
@@ -397,7 +429,9 @@ mod tests {
             }
             TAG_THREAD_NAME => Definition::ThreadName { id, name: a, at_ns: long },
             TAG_LOCK => Definition::Lock { id, class: a },
-            TAG_SITE => Definition::Site { id, kind: (a % 9) as u8 + 1, stack: b, lock: c },
+            TAG_SITE => {
+                Definition::Site { id, kind: (a % 9) as u8 + 1, stack: b, lock: c, place: d }
+            }
             TAG_PLACE => Definition::Place {
                 id,
                 method: a,
@@ -405,7 +439,9 @@ mod tests {
                 kind: (c % 5) as u8 + 1,
                 flags: long,
                 name: d,
+                bytecode: c,
             },
+            TAG_PLACE_INSTANCE => Definition::PlaceInstance { place: id, hash: a },
             TAG_LOCK_INSTANCE => Definition::LockInstance { lock: id, hash: a },
             TAG_LOCK_NAME => Definition::LockName { lock: id, name: a },
             TAG_STATISTIC => Definition::Statistic { key: id, value: long },
@@ -447,6 +483,29 @@ mod tests {
             decode_payload(TAG_LOCK, &[5, 6, 99]),
             Some(Definition::Lock { id: 5, class: 6 })
         );
+    }
+
+    #[test]
+    fn fields_that_came_later_may_be_missing() {
+        let site = Definition::Site { id: 1, kind: 2, stack: 3, lock: 4, place: 0 };
+        let place = Definition::Place {
+            id: 1,
+            method: 2,
+            line: 3,
+            kind: 4,
+            flags: 5,
+            name: 6,
+            bytecode: 0,
+        };
+        for (definition, bytes) in
+            [(site, &[8, 4, 1, 2, 3, 4][..]), (place, &[9, 6, 1, 2, 3, 4, 5, 6])]
+        {
+            let mut encoded = Vec::new();
+            definition.encode(&mut encoded);
+            assert_eq!(encoded, bytes, "as earlier agents wrote it");
+            assert_eq!(decode_payload(bytes[0], &bytes[2..]), Some(definition));
+        }
+        assert_eq!(decode_payload(TAG_SITE, &[1, 2, 3, 4, 0x80]), None, "cut within the field");
     }
 
     #[test]

@@ -22,6 +22,12 @@ impl Fields<'_> {
     pub(crate) fn u32(&mut self) -> Option<u32> {
         u32::try_from(self.u64()?).ok()
     }
+
+    /// A field that was added later: 0 where it is missing.
+    #[inline]
+    pub(crate) fn later_u32(&mut self) -> Option<u32> {
+        if self.0.is_empty() { Some(0) } else { self.u32() }
+    }
 }
 
 /// Appends a record of an events chunk: its code, its length and its fields.

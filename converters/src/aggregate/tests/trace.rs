@@ -138,8 +138,15 @@ fn acquisitions_stand_at_their_place_until_a_stack_is_sampled() {
 fn a_place_without_probe_is_no_lost_name() {
     let mut traced = Traced::new();
     let (object, from_native) = (traced.object, 777);
-    let place =
-        Definition::Place { id: from_native, method: 0, line: 0, kind: 1, flags: 0, name: 0 };
+    let place = Definition::Place {
+        id: from_native,
+        method: 0,
+        line: 0,
+        kind: 1,
+        flags: 0,
+        name: 0,
+        bytecode: 0,
+    };
     traced.sample.log.define(&place).unwrap();
     traced.cell(0, from_native, object, &[40]);
     let logs = traced.finish();
@@ -365,8 +372,16 @@ fn locks_and_places_may_have_any_ids() {
     let (object, site) = (traced.object, traced.sample.sites.len() as u32 + 1);
     for definition in [
         Definition::Lock { id: FAR_LOCK, class: object },
-        Definition::Site { id: site, kind: 1, stack: 3, lock: FAR_LOCK },
-        Definition::Place { id: FAR_PLACE, method: 2, line: 23, kind: 1, flags: 0, name: 0 },
+        Definition::Site { id: site, kind: 1, stack: 3, lock: FAR_LOCK, place: 0 },
+        Definition::Place {
+            id: FAR_PLACE,
+            method: 2,
+            line: 23,
+            kind: 1,
+            flags: 0,
+            name: 0,
+            bytecode: 0,
+        },
         Definition::LockInstance { lock: FAR_LOCK, hash: 77 },
     ] {
         traced.sample.log.define(&definition).unwrap();

@@ -33,7 +33,33 @@ impl<W: Write + Seek> LogWriter<W> {
             kind,
             flags,
             name,
+            bytecode: 0,
         })
+    }
+
+    /// The id of a new place, at this offset of its method's bytecode.
+    ///
+    /// # Errors
+    /// As [`LogWriter::string`].
+    pub fn place_at(
+        &mut self,
+        (method, line, bytecode): (u32, u32, u32),
+        kind: WaitKind,
+        flags: u64,
+        name: &str,
+    ) -> io::Result<u32> {
+        let (id, name, kind) = (self.next_id(b'p', 1), self.string(name)?, kind.code());
+        let bytecode = bytecode.saturating_add(1);
+        self.define(&Definition::Place { id, method, line, kind, flags, name, bytecode })?;
+        Ok(id)
+    }
+
+    /// Says which instance was taken at a place; 0 if there were several.
+    ///
+    /// # Errors
+    /// As [`LogWriter::string`].
+    pub fn place_instance(&mut self, place: u32, hash: u32) -> io::Result<()> {
+        self.define(&Definition::PlaceInstance { place, hash })
     }
 
     /// Says that a lock is the instance with this hash.
