@@ -93,7 +93,7 @@ fn locks_and_places_may_have_any_ids() {
     assert_eq!(locks, [(5, 9), (LOCK, 7), (u32::MAX, 8)]);
     assert_eq!(definitions.locks().get(definitions.sites().get(1).unwrap().lock), Some(&7));
     let place = definitions.places().get(PLACE).unwrap();
-    assert_eq!((place.method, place.line, place.name, place.is_juc), (3, 4, 5, true));
+    assert_eq!((place.method, place.line, place.name, place.is_juc()), (3, 4, 5, true));
     assert_eq!(definitions.places().get(u32::MAX).unwrap().method, 9);
     assert_eq!((definitions.places().len(), definitions.locks().len()), (2, 3));
     assert_eq!((definitions.places().get(1), definitions.locks().get(1)), (None, None));

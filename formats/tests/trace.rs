@@ -279,10 +279,10 @@ fn places_locks_and_statistics_round_trip() {
     let definitions = log.definitions();
     let place = definitions.places().get(place).unwrap();
     assert_eq!((place.method, place.line, place.kind), (method, 7, WaitKind::LockWrite));
-    assert_eq!((place.is_method, place.is_static, place.is_juc), (true, true, false));
+    assert_eq!((place.is_method(), place.is_static(), place.is_juc()), (true, true, false));
     assert_eq!(log.text(place.name), "Cache.lock");
     let juc = definitions.places().get(juc).unwrap();
-    assert_eq!((juc.is_method, juc.is_static, juc.is_juc), (false, false, true));
+    assert_eq!((juc.is_method(), juc.is_static(), juc.is_juc()), (false, false, true));
     assert_eq!(log.text(juc.name), "");
     assert_eq!(definitions.lock_instance(locks[0]), None);
     assert_eq!(definitions.lock_instance(locks[1]), Some(0x7fff_ffff));

@@ -138,19 +138,39 @@ pub struct LockSite {
     pub line: u32,
     /// String id of what the program calls the lock, or no string.
     pub name: u32,
-    /// What kind of lock; always one that is contention.
-    pub kind: WaitKind,
-    /// A synchronized method.
-    pub is_method: bool,
-    /// A static synchronized method, whose lock is the class object.
-    pub is_static: bool,
-    /// A call of `java.util.concurrent`.
-    pub is_juc: bool,
-    /// The name is that of a field, or of what a field leads to.
-    pub is_field: bool,
     /// The offset of the instruction in the method as its class file has it, plus 1; 0
     /// when unknown.
-    pub bytecode: u32,
+    pub bytecode: u16,
+    /// What kind of lock; always one that is contention.
+    pub kind: WaitKind,
+    /// The bits of [`place_flag`] that are known.
+    flags: u8,
+}
+
+impl LockSite {
+    /// A synchronized method.
+    pub fn is_method(&self) -> bool {
+        self.has(place_flag::METHOD)
+    }
+
+    /// A static synchronized method, whose lock is the class object.
+    pub fn is_static(&self) -> bool {
+        self.has(place_flag::STATIC)
+    }
+
+    /// A call of `java.util.concurrent`.
+    pub fn is_juc(&self) -> bool {
+        self.has(place_flag::JUC)
+    }
+
+    /// The name is that of a field, or of what a field leads to.
+    pub fn is_field(&self) -> bool {
+        self.has(place_flag::FIELD)
+    }
+
+    fn has(&self, flag: u64) -> bool {
+        u64::from(self.flags) & flag != 0
+    }
 }
 
 /// A definition, and where it stands.
@@ -426,11 +446,9 @@ impl Definitions {
                     line,
                     name,
                     kind: WaitKind::from_code(kind)?,
-                    is_method: flags & place_flag::METHOD != 0,
-                    is_static: flags & place_flag::STATIC != 0,
-                    is_juc: flags & place_flag::JUC != 0,
-                    is_field: flags & place_flag::FIELD != 0,
-                    bytecode,
+                    flags: (flags & 0xff) as u8,
+                    // No method is longer.
+                    bytecode: u16::try_from(bytecode).unwrap_or(0),
                 };
                 self.places.put(id, place);
                 Some(())

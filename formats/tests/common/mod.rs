@@ -39,7 +39,10 @@ pub fn dump(log: &Recording) -> String {
             Definition::String { id, text } => {
                 format!("String {{ id: {id}, text: {:?} }}", String::from_utf8_lossy(text))
             }
-            other => format!("{other:?}"),
+            // Fields that came later are left out where they are 0, as in the log.
+            other => {
+                format!("{other:?}").replace(", place: 0 }", " }").replace(", bytecode: 0 }", " }")
+            }
         };
         writeln!(text, "{:#x} {line}", found.offset).unwrap();
     });

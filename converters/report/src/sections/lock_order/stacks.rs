@@ -81,7 +81,7 @@ impl Stack<'_> {
     }
 
     fn is_monitor(&self, held: Held) -> bool {
-        self.log.definitions().places().get(held.place).is_none_or(|place| !place.is_juc)
+        self.log.definitions().places().get(held.place).is_none_or(|place| !place.is_juc())
     }
 
     /// Whether two ids stand for one method.
