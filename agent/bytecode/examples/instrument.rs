@@ -25,7 +25,8 @@ mod everywhere;
 use everywhere::PROBE_CLASS;
 // The agent's own plans: what is shown to the JVM here is what the agent does.
 use tyrion_plan::{
-    ClassPlan, Front, JdkClass, Place, PlanOptions, Why, locks, probe, program, waits,
+    ClassPlan, Front, JdkClass, Place, PlanOptions, Why, locks, probe, program, taking::Taken,
+    waits,
 };
 
 fn main() -> ExitCode {
@@ -81,7 +82,7 @@ fn trace(
     let options = PlanOptions { front: Front::Ask, wakers: true, ..PlanOptions::default() };
     let jdk = JdkClass::by_name(name.as_bytes());
     let mut plan = if program::concerns(class, &options) {
-        program::plan(class, &options, &mut |_| {
+        program::plan(class, &options, &mut |_, _| {
             *next += 1;
             *next
         })
@@ -114,9 +115,11 @@ fn list_places(input: &Path) -> Result<(), Box<dyn Error>> {
     for file in &files {
         let bytes = fs::read(file)?;
         let Ok(class) = ClassFile::parse(&bytes) else { continue };
-        program::plan(&class, &PlanOptions::default(), &mut |place| {
-            let Place { class, method, line, kind, flags, name, .. } = place;
-            println!("{class}.{method}:{line} {} flags {flags} {name}", kind.name());
+        program::plan(&class, &PlanOptions::default(), &mut |place, _| {
+            let Place { class, method, line, bytecode, taken, .. } = place;
+            let Taken { kind, flags, name } = taken;
+            let at = bytecode.unwrap_or_default();
+            println!("{class}.{method}:{line}@{at} {} flags {flags} {name}", kind.name());
             0
         });
     }

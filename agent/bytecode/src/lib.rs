@@ -22,7 +22,7 @@ pub use class::{ClassFile, Method};
 pub use code::{Code, Handler, Variable, calls_static};
 pub use error::ClassError;
 pub use instruction::Instruction;
-pub use instrument::{Instrumented, Left, instrument};
+pub use instrument::{Instrumented, Left, Moved, Shifts, instrument};
 pub use jstr::JStr;
 pub use plan::{Around, Exit, Member, MethodPlan, Op, Pc, Protected, Reason};
 pub use pool::{ConstantPool, MemberRef};

@@ -32,7 +32,7 @@ fn with_method<T>(class: &[u8], name: &str, look: impl FnOnce(Body<'_>, Vec<Pc>)
 }
 
 fn found(class: &[u8], method: &str) -> Vec<LockName> {
-    let none = LockName { text: "-".into(), half: None };
+    let none = LockName { text: "-".into(), half: None, is_field: false };
     let or_none = |name: Option<LockName>| name.unwrap_or(none.clone());
     with_method(class, method, |body, pcs| {
         lock_names(&body, &pcs).into_iter().map(or_none).collect()
@@ -54,7 +54,7 @@ fn fields_are_named_with_their_class_and_what_they_are_in() {
 fn this_and_constants() {
     assert_eq!(names(DEBUG, "selves"), ["this", "Names.class", "int[].class", "\"text\""]);
     assert_eq!(names(INNER, "run"), ["Names.this", "captured", "Names.lock"]);
-    assert_eq!(method_lock_name(b"a/b/C$D", true), "C$D.class");
+    assert_eq!(method_lock_name(b"a/b/C$D", true), "a/b/C$D.class");
     assert_eq!(method_lock_name(b"a/b/C$D", false), "this");
 }
 
@@ -63,10 +63,22 @@ fn locals_have_the_name_of_what_they_hold_or_their_own() {
     assert_eq!(names(DEBUG, "parameters"), ["given", "Names.lock", "others[]"]);
     // The second parameter is overwritten.
     assert_eq!(names(NO_DEBUG, "parameters"), ["-", "Names.lock", "parameter 3[]"]);
-    let expected = ["Names.lock", "fresh", "new Object", "either", "Names.stripes[][]"];
+    let expected = ["Names.lock", "fresh", "new java/lang/Object", "either", "Names.stripes[][]"];
     assert_eq!(names(DEBUG, "locals"), expected);
-    let expected = ["Names.lock", "new Object", "new Object", "-", "-"];
+    let expected = ["Names.lock", "new java/lang/Object", "new java/lang/Object", "-", "-"];
     assert_eq!(names(NO_DEBUG, "locals"), expected);
+}
+
+#[test]
+fn names_of_fields_are_known_as_such() {
+    let are_fields = |class, method| -> Vec<bool> {
+        found(class, method).into_iter().map(|name| name.is_field).collect()
+    };
+    assert_eq!(are_fields(DEBUG, "fields"), [true; 4]);
+    assert_eq!(are_fields(DEBUG, "selves"), [false; 4]);
+    assert_eq!(are_fields(INNER, "run"), [false, false, true]);
+    assert_eq!(are_fields(DEBUG, "locals"), [true, false, false, false, true]);
+    assert_eq!(are_fields(DEBUG, "calls"), [false, false, false, false, true]);
 }
 
 #[test]
@@ -77,7 +89,7 @@ fn results_of_methods() {
 
 #[test]
 fn halves_of_a_lock_are_the_lock() {
-    let half = |half| LockName { text: "Names.both".into(), half: Some(half) };
+    let half = |half| LockName { text: "Names.both".into(), half: Some(half), is_field: true };
     for class in [DEBUG, NO_DEBUG] {
         assert_eq!(found(class, "halves"), [half(Half::Read), half(Half::Write)]);
     }
@@ -108,7 +120,7 @@ fn long_chains_end() {
         code.push(opcode::MONITORENTER);
         let pc = Pc(code.len() as u16 - 1);
         let names = lock_names(&Body { code: &code, ..body.clone() }, &[pc]);
-        assert!(names[0].as_ref().is_none_or(|name| name.text.chars().count() <= 121));
+        assert!(names[0].as_ref().is_none_or(|name| name.text.chars().count() <= 201));
     });
 }
 

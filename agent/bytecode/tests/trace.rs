@@ -23,7 +23,7 @@ const NAMES: &[u8] = include_bytes!("data/java17/Names.class");
 fn planned(bytes: &[u8], options: &PlanOptions) -> (ClassPlan, Vec<Place>) {
     let class = ClassFile::parse(bytes).expect("a class");
     let mut places = Vec::new();
-    let plan = program::plan(&class, options, &mut |place| {
+    let plan = program::plan(&class, options, &mut |place, _| {
         places.push(place);
         places.len() as u32
     });
@@ -80,28 +80,84 @@ fn every_acquisition_has_a_place() {
     assert_eq!(plan.left, []);
     let seen: Vec<(&str, u32, u64, &str)> = places
         .iter()
-        .map(|place| (place.method.as_str(), place.line, place.flags, place.name.as_str()))
+        .map(|place| {
+            let taken = &place.taken;
+            (place.method.as_str(), place.line, taken.flags, taken.name.as_str())
+        })
         .collect();
     let expected = [
-        ("block", 28, 0, "Monitors.lock"),
+        ("block", 28, place_flag::FIELD, "Monitors.lock"),
         ("block", 30, 0, "this"),
         ("method", 42, place_flag::METHOD, "this"),
         ("tables", 55, place_flag::METHOD | place_flag::STATIC, "Monitors.class"),
-        ("nested", 71, 0, "Monitors.lock"),
-        ("lambda$annotated$0", 91, 0, "Monitors.lock"),
+        ("nested", 71, place_flag::FIELD, "Monitors.lock"),
+        ("lambda$annotated$0", 91, place_flag::FIELD, "Monitors.lock"),
     ];
     assert_eq!(seen, expected);
     let block = &places[0];
     assert_eq!((block.class.as_str(), block.descriptor.as_str()), ("Monitors", "(I)I"));
-    assert_eq!((block.first_line, block.kind), (28, WaitKind::Monitor));
+    assert_eq!((block.first_line, block.taken.kind), (28, WaitKind::Monitor));
     assert_eq!(block.source_file.as_deref(), Some("Monitors.java"));
     let (_, places) = planned(NAMES, &PlanOptions::default());
     let kinds: Vec<WaitKind> = places
         .iter()
-        .filter(|place| place.method == "halves" && place.flags == place_flag::JUC)
-        .map(|place| place.kind)
+        .filter(|place| place.method == "halves" && place.taken.flags & place_flag::JUC != 0)
+        .map(|place| place.taken.kind)
         .collect();
     assert_eq!(kinds, [WaitKind::LockRead, WaitKind::LockWrite]);
+    assert_eq!(bytecodes(MONITORS), [Some(0), Some(0)], "of the synchronized methods");
+}
+
+/// Where the synchronized methods of a class take their locks.
+fn bytecodes(class: &[u8]) -> Vec<Option<u16>> {
+    let (_, places) = planned(class, &PlanOptions::default());
+    let methods = places.iter().filter(|place| place.taken.flags & place_flag::METHOD != 0);
+    methods.map(|place| place.bytecode).collect()
+}
+
+#[test]
+fn where_an_instruction_was_without_probes_is_known() {
+    for bytes in [MONITORS, OLD_MONITORS, NAMES] {
+        let class = ClassFile::parse(bytes).expect("a class");
+        let (mut plan, places) = planned(bytes, &PlanOptions::default());
+        let instrumented = plan.carry_out(&class);
+        let new = instrumented.bytes.expect("changed");
+        let new = ClassFile::parse(&new).expect("a class");
+        assert_eq!(instrumented.moved.len(), instrumented.changed);
+        for moved in &instrumented.moved {
+            let code = |class: &ClassFile<'_>| -> Vec<(u16, u8)> {
+                let method = class
+                    .methods()
+                    .find(|it| {
+                        it.name() == moved.name.as_str()
+                            && it.descriptor() == moved.descriptor.as_str()
+                    })
+                    .expect("the method");
+                let code = method.code().expect("code").expect("code");
+                let instructions = code.instructions().map(|it| it.expect("an instruction"));
+                instructions.map(|it| (it.pc().0, it.opcode())).collect()
+            };
+            let (old, new) = (code(&class), code(&new));
+            let before = |pc| moved.shifts.before(pc);
+            // Every old instruction is there, in order, and known by its new place.
+            let known: Vec<(u16, u8)> = new
+                .iter()
+                .filter_map(|&(pc, opcode)| Some((before(pc)?, opcode)))
+                .filter(|it| old.contains(it))
+                .collect();
+            assert!(old.iter().all(|it| known.contains(it)), "{}", moved.name);
+            for place in places
+                .iter()
+                .filter(|it| it.method == moved.name && it.taken.flags & place_flag::METHOD == 0)
+            {
+                let bytecode = place.bytecode.expect("known");
+                let at = new.iter().find(|&&(pc, opcode)| {
+                    before(pc) == Some(bytecode) && old.contains(&(bytecode, opcode))
+                });
+                assert!(at.is_some(), "{}@{bytecode}", moved.name);
+            }
+        }
+    }
 }
 
 /// The place that each probe of an exit passes on.
@@ -159,7 +215,7 @@ proptest! {
         if let Ok(class) = ClassFile::parse(&bytes) {
             let options = PlanOptions { front: Front::Ask, wakers: true, ..PlanOptions::default() };
             let _ = program::concerns(&class, &options);
-            let mut plan = program::plan(&class, &options, &mut |_| 7);
+            let mut plan = program::plan(&class, &options, &mut |_, _| 7);
             let instrumented = plan.carry_out(&class);
             if let Some(bytes) = instrumented.bytes {
                 prop_assert!(ClassFile::parse(&bytes).is_ok(), "what we write we can read");

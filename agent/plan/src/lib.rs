@@ -2,6 +2,7 @@
 //!
 //! - [`waits`]: in the JDK's classes, where threads wait for locks of `java.util.concurrent`
 //! - [`program`]: trace mode, around monitors and in front of the calls that take a lock
+//! - [`taking`]: what is taken at a place
 //! - [`locks`]: trace mode, in the locks of `java.util.concurrent`
 //!
 //! [`JdkClass`] names the JDK's classes that [`waits`] and [`locks`] are about, [`probe`] the
@@ -12,6 +13,7 @@ mod jdk;
 pub mod locks;
 pub mod probe;
 pub mod program;
+pub mod taking;
 pub mod waits;
 
 pub use filters::Filters;

@@ -9,17 +9,22 @@
 mod blocks;
 mod calls;
 
-use crate::{Filters, probe::trace as probe};
+use crate::{
+    Filters,
+    probe::trace as probe,
+    taking::{self, Taken},
+};
 use blocks::{Blocks, ExitForm};
-use calls::{Acquisition, acquisition, call_site, implements_locks, notification, notifies};
-use tyrion_bytecode::naming::{self, Body, Half, LockName};
+pub use calls::acquisition;
+use calls::{Acquisition, call_site, implements_locks, notification, notifies};
+use tyrion_bytecode::naming::{self, Body};
 use tyrion_bytecode::{
     Around, ClassFile, Code, Exit, Instruction, Instrumented, Member, Method, MethodPlan, Op, Pc,
     Protected, Reason, instrument, opcode,
 };
 use tyrion_wire::{WaitKind, def::place_flag};
 
-/// Where the program takes a lock.
+/// Where the program takes a lock: an instruction of one version of a method.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     /// Internal name of the class.
@@ -34,16 +39,17 @@ pub struct Place {
     pub first_line: u32,
     /// The line where the lock is taken; 0 unknown.
     pub line: u32,
-    /// What a wait there would be.
-    pub kind: WaitKind,
-    /// Bits of [`place_flag`].
-    pub flags: u64,
-    /// What the program calls the lock; empty unknown.
-    pub name: String,
-    /// Whether all probes of its releases have its number: of a form of blocks that no
-    /// known compiler produces they do not.
-    pub is_paired: bool,
+    /// The offset of the instruction in the class file, without probes; that of the first
+    /// one of a synchronized method. `None` unknown.
+    pub bytecode: Option<u16>,
+    /// What is taken there.
+    pub taken: Taken,
 }
+
+/// Gives places their numbers. What it is told beside a place is whether all probes of the
+/// place's releases have its number: of a form of blocks that no known compiler produces
+/// they do not.
+pub type Register<'r> = dyn FnMut(Place, bool) -> u32 + 'r;
 
 /// What to do with classes.
 #[derive(Clone, Debug, Default)]
@@ -178,7 +184,7 @@ impl ClassPlan {
 pub fn plan(
     class: &ClassFile<'_>,
     options: &PlanOptions,
-    register: &mut dyn FnMut(Place) -> u32,
+    register: &mut Register<'_>,
 ) -> ClassPlan {
     let mut plan = ClassPlan::default();
     let name = class.name();
@@ -223,7 +229,7 @@ struct MethodPlanner<'p, 'r, 'c> {
     call_sites: bool,
     /// Whether the class notifies any object, and that is of interest.
     notifies: bool,
-    register: &'r mut dyn FnMut(Place) -> u32,
+    register: &'r mut Register<'r>,
     first_place: Option<u32>,
     plan: MethodPlan,
     left: Vec<Why>,
@@ -275,9 +281,12 @@ impl MethodPlanner<'_, '_, '_> {
             return;
         };
         let name = naming::method_lock_name(class.name().as_bytes(), method.is_static());
-        let flags = place_flag::METHOD | if method.is_static() { place_flag::STATIC } else { 0 };
-        let line = code.first_line();
-        let place = self.place(code, line, WaitKind::Monitor, flags, (name, true));
+        let taken = Taken {
+            kind: WaitKind::Monitor,
+            flags: place_flag::METHOD | if method.is_static() { place_flag::STATIC } else { 0 },
+            name,
+        };
+        let place = self.place(code, (Pc(0), code.first_line()), taken, true);
         let call = |probe: Member| vec![lock.clone(), number(place), call(probe)];
         self.plan.entry = call(probe::ENTERED);
         let on_throw = [call(probe::EXITING), tell_thrown()].concat();
@@ -295,7 +304,7 @@ impl MethodPlanner<'_, '_, '_> {
             }
         };
         let enters = blocks.enters.iter();
-        found.extend(enters.map(|enter| Acquisition { pc: enter.pc, kind: WaitKind::Monitor }));
+        found.extend(enters.map(|enter| Acquisition { pc: enter.pc, called: None }));
         if self.call_sites {
             found
                 .extend(instructions.iter().filter_map(|instruction| call_site(code, instruction)));
@@ -308,18 +317,17 @@ impl MethodPlanner<'_, '_, '_> {
         let names = naming::lock_names(&Body::of(&self.method, code), &pcs);
         let is_paired = blocks.exits.iter().all(|exit| exit.enter.is_some());
         let mut places = Vec::with_capacity(found.len());
-        for (Acquisition { pc, kind }, name) in found.into_iter().zip(names) {
-            let LockName { text, half } =
-                name.unwrap_or(LockName { text: String::new(), half: None });
-            let (kind, flags) = match (kind, half) {
-                (WaitKind::Monitor, _) => (kind, 0),
-                (WaitKind::Lock, Some(Half::Read)) => (WaitKind::LockRead, place_flag::JUC),
-                (WaitKind::Lock, Some(Half::Write)) => (WaitKind::LockWrite, place_flag::JUC),
-                _ => (kind, place_flag::JUC),
+        let own = (self.method.class().name().as_bytes(), self.method.name().as_bytes());
+        for (Acquisition { pc, called }, name) in found.into_iter().zip(names) {
+            let taken = match &called {
+                None => Some(taking::monitor(name)),
+                Some((kind, called)) => taking::lock(*kind, (called.owner.as_bytes(), name), own),
             };
+            let Some(taken) = taken else { continue };
+            let kind = taken.kind;
             // What a lock of java.util.concurrent is released with looks for the lock.
             let is_known = is_paired || kind != WaitKind::Monitor;
-            let place = self.place(code, code.line_at(pc), kind, flags, (text, is_known));
+            let place = self.place(code, (pc, code.line_at(pc)), taken, is_known);
             places.push((pc, place));
             if kind != WaitKind::Monitor {
                 self.plan.before.push((pc, vec![number(place), call(probe::AT)]));
@@ -371,24 +379,22 @@ impl MethodPlanner<'_, '_, '_> {
     fn place(
         &mut self,
         code: &Code<'_, '_>,
-        line: Option<u16>,
-        kind: WaitKind,
-        flags: u64,
-        (name, is_paired): (String, bool),
+        (pc, line): (Pc, Option<u16>),
+        taken: Taken,
+        is_paired: bool,
     ) -> u32 {
         let class = self.method.class();
-        let place = (self.register)(Place {
+        let place = Place {
             class: class.name().to_string(),
             source_file: class.source_file().map(|name| name.to_string()),
             method: self.method.name().to_string(),
             descriptor: self.method.descriptor().to_string(),
             first_line: code.first_line().map_or(0, u32::from),
             line: line.map_or(0, u32::from),
-            kind,
-            flags,
-            name,
-            is_paired,
-        });
+            bytecode: Some(pc.0),
+            taken,
+        };
+        let place = (self.register)(place, is_paired);
         self.first_place.get_or_insert(place);
         place
     }

@@ -128,6 +128,19 @@ impl Layout {
         Ok(Self { places, old_end: code.end(), end, guarded, handler_probes, protected })
     }
 
+    /// How far the instructions moved.
+    pub(super) fn shifts(&self) -> Shifts {
+        let mut shifts: Vec<(u16, u16)> = Vec::new();
+        for (places, pc) in self.places.iter().zip(0u16..) {
+            let Some(Places { instruction: NewPc(new), .. }) = *places else { continue };
+            let by = new.saturating_sub(pc);
+            if shifts.last().is_none_or(|&(_, last)| last != by) {
+                shifts.push((new, by));
+            }
+        }
+        Shifts(shifts)
+    }
+
     fn at(&self, pc: i64, offset: usize) -> Result<Places, ClassError> {
         let index = usize::try_from(pc).ok();
         let places = index.and_then(|index| self.places.get(index).copied().flatten());
@@ -164,6 +177,23 @@ impl Layout {
     /// start of the method and so for the entry probe, too.
     pub(super) fn scope_start(&self, pc: Pc, offset: usize) -> Result<NewPc, ClassError> {
         if pc == Pc(0) { Ok(NewPc(0)) } else { self.range_start(pc, offset) }
+    }
+}
+
+/// How far the instructions of a method moved when it got its probes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shifts(
+    /// From which place in the new code on, and by how many bytes; ascending.
+    Vec<(u16, u16)>,
+);
+
+impl Shifts {
+    /// Where the instruction at `pc` of the new code was in the old one; `None` in front of
+    /// all of them, and of no meaning within a probe.
+    pub fn before(&self, pc: u16) -> Option<u16> {
+        let after = self.0.partition_point(|&(from, _)| from <= pc);
+        let (_, by) = self.0.get(after.checked_sub(1)?)?;
+        pc.checked_sub(*by)
     }
 }
 

@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use super::frames::{HandlerFrame, NewFrame, NewFrames, Reads};
-use super::layout::Layout;
+use super::layout::{Layout, Shifts};
 use super::parameters;
 use super::probes::Probes;
 use super::tables;
@@ -24,6 +24,10 @@ pub(super) struct CodePatch {
     /// What it replaces in the class file.
     pub(super) replaces: Range<usize>,
     pub(super) contents: Vec<u8>,
+    /// How many bytes of code there are.
+    pub(super) length: usize,
+    /// How far the instructions moved.
+    pub(super) shifts: Shifts,
 }
 
 /// Makes the new `Code` attribute of a method.
@@ -62,16 +66,22 @@ pub(super) fn rewrite<'a>(
         catch_all: catch_all_frame(method, &layout, &reads, pool)?,
     };
 
+    let mut length = 0;
     let mut contents = Vec::with_capacity(old.rest().len() * 2);
     put_sized(&mut contents, |out| {
         put_u2(out, probes.max_stack);
         put_u2(out, code.max_locals());
-        put_sized(out, |out| body::write(out, &instructions, &probes, &layout))?;
+        put_sized(out, |out| {
+            let start = out.len();
+            body::write(out, &instructions, &probes, &layout)?;
+            length = out.len() - start;
+            Ok::<_, Reason>(())
+        })?;
         tables::write_handlers(out, &code, &layout)?;
         tables::write_attributes(out, &code, &layout, &new_frames)
     })?;
     let replaces = old.offset() - LENGTH..old.offset() + old.rest().len();
-    Ok(CodePatch { replaces, contents })
+    Ok(CodePatch { replaces, contents, length, shifts: layout.shifts() })
 }
 
 /// Checks what the rest relies on about how control flows.

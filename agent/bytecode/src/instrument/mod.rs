@@ -17,6 +17,8 @@ mod tables;
 use crate::class::{ClassFile, Method};
 use crate::plan::{MethodPlan, Reason};
 use crate::pool_writer::PoolWriter;
+use core::ops::Range;
+pub use layout::Shifts;
 use method::CodePatch;
 
 /// What [`instrument`] did.
@@ -26,8 +28,23 @@ pub struct Instrumented {
     pub bytes: Option<Vec<u8>>,
     /// How many methods got probes.
     pub changed: usize,
+    /// Where their instructions went.
+    pub moved: Vec<Moved>,
     /// The methods that a plan was given for and that were left as they were.
     pub left: Vec<Left>,
+}
+
+/// A method that got probes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// Name of the method.
+    pub name: String,
+    /// Its descriptor.
+    pub descriptor: String,
+    /// How many bytes of code it has now.
+    pub length: usize,
+    /// How far its instructions moved.
+    pub shifts: Shifts,
 }
 
 /// A method that was left as it was.
@@ -51,30 +68,36 @@ pub fn instrument(
 ) -> Instrumented {
     let mut pool = PoolWriter::extending(class.constants());
     let mut patches = Vec::new();
-    let mut left = Vec::new();
+    let (mut left, mut moved) = (Vec::new(), Vec::new());
     for method in class.methods() {
         let Some(plan) = plan(&method).filter(|plan| !plan.is_empty()) else { continue };
         let mark = pool.mark();
+        let (name, descriptor) = (method.name().to_string(), method.descriptor().to_string());
         match method::rewrite(&method, &plan, &mut pool) {
-            Ok(patch) => patches.push(patch),
+            Ok(CodePatch { length, shifts, replaces, contents }) => {
+                moved.push(Moved { name, descriptor, length, shifts });
+                patches.push((replaces, contents));
+            }
             Err(reason) => {
                 pool.roll_back(&mark);
-                let (name, descriptor) =
-                    (method.name().to_string(), method.descriptor().to_string());
                 left.push(Left { name, descriptor, reason });
             }
         }
     }
     let bytes = (!patches.is_empty()).then(|| splice(class, &pool, &patches));
-    Instrumented { bytes, changed: patches.len(), left }
+    Instrumented { bytes, changed: patches.len(), moved, left }
 }
 
 /// The class with its pool extended and `patches`, which are in the order of the file, applied.
-fn splice(class: &ClassFile<'_>, pool: &PoolWriter<'_>, patches: &[CodePatch]) -> Vec<u8> {
+fn splice(
+    class: &ClassFile<'_>,
+    pool: &PoolWriter<'_>,
+    patches: &[(Range<usize>, Vec<u8>)],
+) -> Vec<u8> {
     /// `constant_pool_count`, right in front of the pool.
     const COUNT: usize = 2;
     let old = class.bytes();
-    let grown: usize = patches.iter().map(|patch| patch.contents.len()).sum();
+    let grown: usize = patches.iter().map(|(_, contents)| contents.len()).sum();
     let mut out = Vec::with_capacity(old.len() + pool.appended().len() + grown);
     // Every place below is one that parsing has been to, so no `get` comes back empty.
     let copy = |out: &mut Vec<u8>, from, to| {
@@ -86,10 +109,10 @@ fn splice(class: &ClassFile<'_>, pool: &PoolWriter<'_>, patches: &[CodePatch]) -
     copy(&mut out, pool_start, class.pool_end());
     out.extend_from_slice(pool.appended());
     let mut copied = class.pool_end();
-    for patch in patches {
-        copy(&mut out, copied, patch.replaces.start);
-        out.extend_from_slice(&patch.contents);
-        copied = patch.replaces.end;
+    for (replaces, contents) in patches {
+        copy(&mut out, copied, replaces.start);
+        out.extend_from_slice(contents);
+        copied = replaces.end;
     }
     copy(&mut out, copied, old.len());
     out

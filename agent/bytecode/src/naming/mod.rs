@@ -17,8 +17,9 @@
 //! | `rw.readLock()`, `rw.writeLock()` | that of `rw` |
 //! | `new Object()` | `new Object` |
 //!
-//! A field is named with the class that the instruction names, which may be a subclass of the one
-//! that declares it. A local variable that was only ever assigned one field (as in `final Lock l =
+//! Classes have their packages, with slashes, as in `com/acme/Cache.lock`: those of one simple
+//! name are told apart. A field is named with the class that the instruction names, which may be a
+//! subclass of the one that declares it. A local variable that was only ever assigned one field (as in `final Lock l =
 //! this.lock`) goes by the name of the field.
 
 mod interpret;
@@ -83,6 +84,9 @@ pub struct LockName {
     pub text: String,
     /// Which half of the lock of that name it is, where the code says so.
     pub half: Option<Half>,
+    /// Whether it is the name of a field, or of what a field leads to: a lock of the same class
+    /// that has this name elsewhere is the same one.
+    pub is_field: bool,
 }
 
 /// A half of a lock for readers and writers.
@@ -129,6 +133,11 @@ pub fn initialized_class<'a>(body: &Body<'a>, pc: Pc) -> Option<JStr<'a>> {
         }
         _ => None,
     }
+}
+
+/// A class as names have it, by its internal name.
+pub fn class_name(class: &[u8]) -> String {
+    JStr::new(class).to_str_lossy().into_owned()
 }
 
 /// The name of the lock of a synchronized method of the class with this internal name.

@@ -8,36 +8,58 @@ use crate::{JStr, Pc};
 /// How far names are followed, from a local to what was stored there, from a field to its object.
 const DEEPEST: u32 = 6;
 /// How many characters a name may have.
-const LONGEST: usize = 120;
+const LONGEST: usize = 200;
 /// How many characters of a string constant are shown.
 const LONGEST_TEXT: usize = 30;
 
-/// A name, and whether it tells the lock better than that of a local variable would.
+/// A name, and how much it tells.
 #[derive(Clone, PartialEq, Eq)]
 struct Name {
     text: String,
-    strong: bool,
+    telling: Telling,
     half: Option<Half>,
 }
 
+/// How much a name tells.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Telling {
+    /// No more than that of a local variable would.
+    Weak,
+    /// More than that of a local variable would.
+    Strong,
+    /// Which lock it is, wherever it is taken: it is that of a field.
+    Field,
+}
+
 impl Name {
+    fn new(text: String, telling: Telling) -> Option<Self> {
+        Some(Self { text, telling, half: None })
+    }
+
+    fn field(text: String) -> Option<Self> {
+        Name::new(text, Telling::Field)
+    }
+
     fn strong(text: String) -> Option<Self> {
-        Some(Self { text, strong: true, half: None })
+        Name::new(text, Telling::Strong)
     }
 
     fn weak(text: String) -> Option<Self> {
-        Some(Self { text, strong: false, half: None })
+        Name::new(text, Telling::Weak)
     }
 }
 
 /// The name of a value.
 pub(super) fn name(body: &Body<'_>, found: &Found<'_>, id: Id) -> Option<LockName> {
-    let Name { text, half, .. } = Renderer { body, found }.name(id, 0)?;
-    let text = match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", text.get(..end)?),
-        None => text,
-    };
-    Some(LockName { text, half })
+    let Name { text, telling, half } = Renderer { body, found }.name(id, 0)?;
+    let is_field = telling == Telling::Field;
+    Some(match text.char_indices().nth(LONGEST) {
+        // What was cut off may be what tells it from others.
+        Some((end, _)) => {
+            LockName { text: format!("{}…", text.get(..end)?), half, is_field: false }
+        }
+        None => LockName { text, half, is_field },
+    })
 }
 
 /// The name of a class constant.
@@ -45,8 +67,8 @@ pub(super) fn class_constant(class: &[u8]) -> String {
     let dimensions = class.iter().take_while(|&&byte| byte == b'[').count();
     let element = class.get(dimensions..).unwrap_or_default();
     let element = match (dimensions, element) {
-        (0, name) => simple(name),
-        (_, [b'L', name @ .., b';']) => simple(name),
+        (0, name) => text(name),
+        (_, [b'L', name @ .., b';']) => text(name),
         (_, primitive) => primitive_name(primitive),
     };
     format!("{element}{}.class", "[]".repeat(dimensions.min(DEEPEST as usize)))
@@ -67,12 +89,6 @@ fn primitive_name(descriptor: &[u8]) -> String {
     .to_owned()
 }
 
-/// A class's name without its package.
-fn simple(class: &[u8]) -> String {
-    let start = class.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
-    text(class.get(start..).unwrap_or_default())
-}
-
 fn text(bytes: &[u8]) -> String {
     JStr::new(bytes).to_str_lossy().into_owned()
 }
@@ -90,10 +106,8 @@ impl Renderer<'_, '_> {
             Value::Local { slot, at, stored } => self.local(slot, at, stored, depth),
             Value::Class(class) => Name::strong(class_constant(class)),
             Value::Text(constant) => Name::weak(quoted(constant)),
-            Value::New(class) => Name::weak(format!("new {}", simple(class))),
-            Value::Static { owner, name } => {
-                Name::strong(format!("{}.{}", simple(owner), text(name)))
-            }
+            Value::New(class) => Name::weak(format!("new {}", text(class))),
+            Value::Static { owner, name } => Name::field(format!("{}.{}", text(owner), text(name))),
             Value::Field { object, owner, name, descriptor } => {
                 self.field(object, owner, name, descriptor, depth)
             }
@@ -118,7 +132,7 @@ impl Renderer<'_, '_> {
     ) -> Option<Name> {
         // What compilers call the enclosing object and captured variables.
         if let (true, [b'L', class @ .., b';']) = (name.starts_with(b"this$"), descriptor) {
-            return Name::strong(format!("{}.this", simple(class)));
+            return Name::strong(format!("{}.this", text(class)));
         }
         if let Some(captured) = name.strip_prefix(b"val$") {
             return Name::strong(text(captured));
@@ -128,8 +142,8 @@ impl Renderer<'_, '_> {
             Value::Static { .. } => self.name(object, depth),
             _ => None,
         };
-        let object = object.map_or_else(|| simple(owner), |object| object.text);
-        Name::strong(format!("{object}.{}", text(name)))
+        let object = object.map_or_else(|| text(owner), |object| object.text);
+        Name::field(format!("{object}.{}", text(name)))
     }
 
     fn call(
@@ -142,7 +156,7 @@ impl Renderer<'_, '_> {
     ) -> Option<Name> {
         let called = text(name);
         let Some(receiver) = receiver else {
-            return Name::weak(format!("{}.{called}()", simple(owner)));
+            return Name::weak(format!("{}.{called}()", text(owner)));
         };
         let on = self.name(receiver, depth);
         match on {
@@ -150,7 +164,7 @@ impl Renderer<'_, '_> {
             Some(on) if no_arguments && is_view(name) => Some(Name { half: half(name), ..on }),
             Some(on) if on.text == "this" => Name::weak(format!("{called}()")),
             Some(on) => Name::weak(format!("{}.{called}()", on.text)),
-            None => Name::weak(format!("{}.{called}()", simple(owner))),
+            None => Name::weak(format!("{}.{called}()", text(owner))),
         }
     }
 
@@ -180,10 +194,10 @@ impl Renderer<'_, '_> {
         };
         let named = variable.map(|variable| text(variable.name)).filter(|name| !name.is_empty());
         match (known, named, parameter) {
-            (Some(known), ..) if known.strong => Some(known),
+            (Some(known), ..) if known.telling != Telling::Weak => Some(known),
             (known, Some(name), _) => {
                 let half = known.and_then(|known| known.half);
-                Some(Name { text: name, strong: false, half })
+                Some(Name { text: name, telling: Telling::Weak, half })
             }
             (Some(known), None, _) => Some(known),
             (None, None, Some(Parameter::Declared(index))) if stored.is_empty() => {

@@ -5,9 +5,11 @@ use tyrion_bytecode::{Code, Instruction, MemberRef, Pc, opcode};
 use tyrion_wire::WaitKind;
 
 /// An acquisition in the code.
-pub(super) struct Acquisition {
+pub(super) struct Acquisition<'a> {
     pub(super) pc: Pc,
-    pub(super) kind: WaitKind,
+    /// The method that is called, and the kind of lock that it takes; `None` for a
+    /// `monitorenter`.
+    pub(super) called: Option<(WaitKind, MemberRef<'a>)>,
 }
 
 /// Where j.u.c. locks are implemented. They call each other's `lock()`, which would be taken for
@@ -18,17 +20,21 @@ pub(super) fn implements_locks(class: &[u8]) -> bool {
 }
 
 /// The acquisition that an instruction is, if it is one.
-pub(super) fn call_site(code: &Code<'_, '_>, instruction: &Instruction<'_>) -> Option<Acquisition> {
+pub(super) fn call_site<'a>(
+    code: &Code<'_, 'a>,
+    instruction: &Instruction<'_>,
+) -> Option<Acquisition<'a>> {
     let calls = matches!(
         instruction.opcode(),
         opcode::INVOKEVIRTUAL | opcode::INVOKESPECIAL | opcode::INVOKEINTERFACE
     );
     let called = if calls { code.member(instruction).ok()?? } else { return None };
-    Some(Acquisition { pc: instruction.pc(), kind: acquisition(&called)? })
+    let kind = acquisition(&called)?;
+    Some(Acquisition { pc: instruction.pc(), called: Some((kind, called)) })
 }
 
 /// What a call of this method takes, if anything.
-pub(super) fn acquisition(called: &MemberRef<'_>) -> Option<WaitKind> {
+pub fn acquisition(called: &MemberRef<'_>) -> Option<WaitKind> {
     const TIMED: &[u8] = b"(JLjava/util/concurrent/TimeUnit;)Z";
     let (owner, name) = (called.owner.as_bytes(), called.name.as_bytes());
     let descriptor = called.descriptor.as_bytes();
