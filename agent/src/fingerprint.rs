@@ -1,6 +1,6 @@
 //! Stacks are known again by their fingerprints.
 
-use jvmti_bindings::sys::jvmti::jvmtiFrameInfo;
+use jvmti_bindings::sys::{jni::jmethodID, jvmti::jvmtiFrameInfo};
 
 /// Two independent 64-bit hashes of a stack. With a million stacks the odds
 /// that any two have the same are 1 in 10^26.
@@ -37,19 +37,21 @@ impl Folded {
     }
 }
 
-/// The fingerprint of a stack of methods and bytecode offsets.
+/// The fingerprint of a stack of methods and bytecode offsets. `version` tells versions of a
+/// method apart.
 #[inline]
-pub fn fingerprint(frames: &[jvmtiFrameInfo]) -> Fingerprint {
+pub fn fingerprint(frames: &[jvmtiFrameInfo], version: impl Fn(jmethodID) -> u64) -> Fingerprint {
     let mut print = Folded::new();
-    frames.iter().for_each(|frame| print.add(frame.method as u64, frame.location as u64));
+    for frame in frames {
+        print.add(frame.method as u64 ^ version(frame.method), frame.location as u64);
+    }
     print.get()
 }
 
-/// The fingerprint of a stack of which more follows than is kept (`cut`), or
-/// whose innermost frame waits for a monitor: the same frames mean another
-/// stack then.
-pub fn marked(print: Fingerprint, (cut, at_monitor): (bool, bool)) -> Fingerprint {
-    match u64::from(cut) | u64::from(at_monitor) << 1 {
+/// The fingerprint of a stack that the same frames would mean another one without a mark,
+/// as one that is cut, or whose innermost frame waits for a monitor.
+pub fn marked(print: Fingerprint, mark: u64) -> Fingerprint {
+    match mark {
         0 => print,
         mark => (
             fold(print.0 ^ mark, 0xd6e8_feb8_6659_fd93),

@@ -109,6 +109,11 @@ impl<'a> ConstantPool<'a> {
         methods.filter_map(|(index, ..)| self.member(u16::try_from(index).ok()?, self.start).ok())
     }
 
+    /// The text at `index`, if there is one.
+    pub fn text(&self, index: u16) -> Option<JStr<'a>> {
+        self.utf8(index, self.start).ok()
+    }
+
     /// What `ldc` of the constant `index` pushes, if it is the name of a class or a text.
     pub(crate) fn loadable(&self, index: u16) -> Option<Loadable<'a>> {
         let (tag, payload) = self.entries.get(usize::from(index))?.split_first()?;

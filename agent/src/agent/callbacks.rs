@@ -179,6 +179,12 @@ unsafe extern "system" fn class_file_load_hook(
     new_len: *mut jint,
     new_data: *mut *mut c_uchar,
 ) {
+    // Whoever has it redefined: its methods become others.
+    if !redefined.is_null()
+        && let Some(recorder) = recorder()
+    {
+        recorder.note_redefinition();
+    }
     // Without trace mode only classes that we have asked for again matter.
     let wanted = !redefined.is_null() || trace::active().is_some();
     if !wanted || name.is_null() || data.is_null() {

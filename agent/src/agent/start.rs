@@ -7,7 +7,11 @@ use super::{
 };
 use crate::{
     clock,
-    jvm::{Java, Ti, Vm, Walker, setup::Fields, walk::Hints},
+    jvm::{
+        Java, Ti, Vm, Walker,
+        setup::Fields,
+        walk::{Exports, Hints, LocalVariables},
+    },
     log::{Log, names},
     message::{PANICKED, say},
     options::{Locks, Options, Threshold, Walk},
@@ -223,14 +227,16 @@ fn open(
     {
         let _ = ti.set_event(event, true);
     }
-    let walker = match mode.locks {
+    let exports = match mode.locks {
         Locks::Nothing => None,
-        _ => walker((ti, java), &fields, options),
+        _ => ti.any_function().and_then(Exports::find),
     };
+    let walker = exports.as_ref().and_then(|it| walker((ti, java), it, &fields, options));
+    let variables = exports.as_ref().and_then(LocalVariables::of);
     let excluded = options.exclude_threads.clone();
     let vm = Vm::of(env).ok_or("no JVM")?;
     let trace = (mode.locks == Locks::Trace).then(|| options.trace.clone());
-    let new = || Recorder::new((ti, walker), fields, log, &header, excluded);
+    let new = || Recorder::new((ti, walker, variables), fields, log, &header, excluded);
     let contention = running::install(new, vm, (mode.locks, parks), trace);
     if options.wakers {
         contention.note_wakers();
@@ -265,13 +271,19 @@ pub fn watch_waits(recorder: &'static Recorder, vm: Vm) -> Result<(), String> {
 
 /// What walks stacks without the JVM's help, where that is wanted and this JVM's
 /// structures are known.
-fn walker((ti, java): (Ti, Java), fields: &Fields, options: &Options) -> Option<Walker> {
+fn walker(
+    (ti, java): (Ti, Java),
+    exports: &Exports,
+    fields: &Fields,
+    options: &Options,
+) -> Option<Walker> {
     let version = ti.property("java.vm.specification.version").parse().ok()?;
     if options.walk == Walk::Jvmti || fields.thread_address.is_null() {
         return None;
     }
     let thread = ti.current_thread(java);
     let hints = Hints {
+        exports,
         thread: thread.get(),
         eetop: fields.thread_address,
         enter: fields.continuation_enter,
@@ -279,7 +291,7 @@ fn walker((ti, java): (Ti, Java), fields: &Fields, options: &Options) -> Option<
     };
     let given_up =
         || say("stacks that are walked differ from GetStackTrace's, which is used from now on");
-    let walker = Walker::find((ti, java), &hints, options.walk == Walk::Compare, given_up).ok();
+    let walker = Walker::find(java, &hints, options.walk == Walk::Compare, given_up).ok();
     java.drop_local(thread);
     walker
 }

@@ -6,7 +6,7 @@
 //! begins something else, or is seen not to be parked any more. Then it is written
 //! as if it had ended when it was last seen to last: a little less than the truth.
 
-use super::{Contention, lock_names::Way};
+use super::{Contention, locks::Coming};
 use crate::{
     clock,
     jvm::{
@@ -63,7 +63,7 @@ impl Contention {
         let monitor = self.recorder.ti().contended_monitor(java, thread);
         let lock = match monitor.is_null() {
             true => id::UNKNOWN,
-            false => self.lock_of(&generation, java, monitor.get(), Way::Unseen).id,
+            false => self.lock_of(&generation, java, monitor.get(), Coming::UNSEEN).id,
         };
         java.drop_local(monitor);
         // From here on the thread's own events wait.
@@ -72,7 +72,8 @@ impl Contention {
         let is_still = !waits_for_monitor(&waits) && is_blocked(self.status(java, thread));
         if waits.generation() == generation.number && is_still {
             let (kind, owner) = (WaitKind::Monitor, Owner::default());
-            waits.monitor = Some(PendingWait { kind, start_ns, stack: stack.id, lock, owner });
+            let (stack, place) = (stack.id, stack.place);
+            waits.monitor = Some(PendingWait { kind, start_ns, stack, lock, place, owner });
             known.publish(&mut waits, &generation);
         }
     }
@@ -84,7 +85,7 @@ impl Contention {
         let stack = self.recorder.stack_of_parked(&generation, java, thread);
         let blocker = java.object_field(thread, self.recorder.fields().park_blocker);
         let wait =
-            self.park_at(&generation, java, blocker.get(), stack, (None, Way::Unseen), start_ns);
+            self.park_at(&generation, java, blocker.get(), stack, (None, Coming::UNSEEN), start_ns);
         let now = java.object_field(thread, self.recorder.fields().park_blocker);
         let is_same = java.is_same(blocker.get(), now.get());
         java.drop_local(now);

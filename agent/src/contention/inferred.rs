@@ -15,6 +15,7 @@ use crate::{
     clock,
     jvm::{Java, Local, Object, queues::Queues, virtual_threads::VirtualThreads},
     log::dictionary::StackRef,
+    recorder::Way,
     recorder::{
         EventContext,
         threads::{Inferred, Park, ParkSeenBy, Waits},
@@ -156,7 +157,7 @@ impl Contention {
                 self.recorder.stack_past(context, java, |method| known.is_machinery(method))
             }
             // The innermost frame is the native method.
-            None => self.recorder.stack(context, java, 1, false),
+            None => self.recorder.stack_of_wait(context, java, 1, Way::Park),
         }
     }
 

@@ -1,20 +1,53 @@
 //! What is waited for.
 
-use super::{
-    Contention,
-    lock_names::{DEEPEST_OBJECT_WAIT, Name, Way},
-};
+use super::Contention;
 use crate::{
     jvm::{Java, Object},
-    log::Generation,
-    recorder::lock_id_of_tag,
+    log::{Generation, dictionary::StackRef},
+    recorder::{Way, is_telling, lock_id_of_tag},
 };
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
-use tyrion_wire::{def::id, lock_flavor::LockFlavor};
+use tyrion_wire::{
+    def::{id, place_flag},
+    lock_flavor::LockFlavor,
+};
 
 /// How long a thread waits to give a lock its id: longer than the JVM stops all threads
 /// for, as a rule.
 const NAMING_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How a thread comes to wait for a lock.
+#[derive(Clone, Copy)]
+pub(super) struct Coming {
+    /// The way; `None` where it is not seen.
+    pub(super) way: Option<Way>,
+    /// It takes the lock again after a condition, and the program calls the condition, not
+    /// the lock.
+    pub(super) reacquires: bool,
+    /// The number of the place, 0 unknown.
+    pub(super) place: u32,
+}
+
+impl Coming {
+    /// It has come already, or is not the current thread.
+    pub(super) const UNSEEN: Coming = Coming { way: None, reacquires: false, place: id::UNKNOWN };
+
+    /// As its stack tells.
+    pub(super) fn of(stack: &StackRef) -> Coming {
+        Coming { reacquires: stack.reacquires, place: stack.place, ..Coming::UNSEEN }
+    }
+
+    /// Whether the code that a thread comes from tells the name of a lock of this flavor.
+    #[inline]
+    fn tells(self, flavor: LockFlavor) -> bool {
+        match self.way {
+            Some(Way::Monitor | Way::ObjectWait) => true,
+            Some(Way::Park) if self.reacquires => flavor == LockFlavor::Condition,
+            Some(Way::Park) => flavor.is_held() || flavor == LockFlavor::Condition,
+            None => false,
+        }
+    }
+}
 
 /// A lock's id in the log, and what it is.
 #[derive(Clone, Copy)]
@@ -77,38 +110,26 @@ impl Contention {
         let id = if lock.is_null() {
             id::UNKNOWN
         } else {
-            self.lock_of(generation, java, lock.get(), Way::Condition).id
+            self.lock_of(generation, java, lock.get(), Coming::UNSEEN).id
         };
         java.drop_local(lock);
         id
     }
 
-    /// An object's id and flavor, which its tag keeps. The current thread
-    /// waits for it, and has come by this way.
+    /// An object's id and flavor, which its tag keeps. A thread waits for it, and has come
+    /// by this way.
     #[inline]
     pub(super) fn lock_of(
         &self,
         generation: &Generation,
         java: Java,
         object: Object<'_>,
-        way: Way,
-    ) -> LockRef {
-        self.lock_at(generation, java, object, (way, id::UNKNOWN))
-    }
-
-    /// Likewise, with this stack.
-    #[inline]
-    pub(super) fn lock_at(
-        &self,
-        generation: &Generation,
-        java: Java,
-        object: Object<'_>,
-        (way, stack): (Way, u32),
+        coming: Coming,
     ) -> LockRef {
         let tag = self.recorder.ti().tag(object);
         match LockRef::from_tag(tag).filter(|_| is_defined_in(generation, tag)) {
-            Some(known) if known.named || !way.tells(known.flavor) => known,
-            _ => self.new_lock(generation, java, object, (way, stack)),
+            Some(known) if known.named || !coming.tells(known.flavor) => known,
+            _ => self.new_lock(generation, java, object, coming),
         }
     }
 
@@ -118,18 +139,25 @@ impl Contention {
         generation: &Generation,
         java: Java,
         object: Object<'_>,
-        (way, stack): (Way, u32),
+        coming: Coming,
     ) -> LockRef {
         let Some((signature, source)) = self.recorder.class_of(java, object) else {
             return LockRef::UNKNOWN;
         };
         let is_synchronizer =
             self.recorder.fields().synchronizers.iter().any(|s| java.is_instance(object, s.class));
-        let flavor = LockFlavor::of(&signature, is_synchronizer);
+        let initialization = self.initialization(java, object, &signature, coming);
+        let flavor = match &initialization {
+            Some(_) => LockFlavor::Initialization,
+            None => LockFlavor::of(&signature, is_synchronizer),
+        };
         let signature = self.recorder.lock_signature(signature, object);
-        let named = way.tells(flavor);
-        let name = if named { self.name(generation, java, (way, stack)) } else { None };
-        let hash = self.hash_of(object, flavor, way);
+        let named = coming.tells(flavor);
+        let name = initialization.or_else(|| {
+            Some(self.recorder.places().name(coming.place)).filter(|name| is_telling(name))
+        });
+        let name = name.filter(|_| named);
+        let hash = self.hash_of(object, flavor, coming);
         // Who is in there has not been heard of for long: a debugger has stopped it.
         let Some(_naming) = self.naming.take(NAMING_PATIENCE) else {
             return LockRef { flavor, ..LockRef::UNKNOWN };
@@ -148,7 +176,7 @@ impl Contention {
             return LockRef { flavor, ..LockRef::UNKNOWN };
         }
         // Where there is no room for these, the lock is known by its class.
-        let _ = name.and_then(|name| dictionary.lock_name(log, id, &name));
+        let _ = name.and_then(|name| dictionary.lock_name(log, id, name.as_bytes()));
         let _ = hash.and_then(|hash| dictionary.lock_instance(log, id, hash));
         let new = LockRef { id, flavor, named };
         if known.is_none() {
@@ -161,19 +189,31 @@ impl Contention {
         new
     }
 
-    fn name(&self, generation: &Generation, java: Java, (way, stack): (Way, u32)) -> Option<Name> {
-        let ti = self.recorder.ti();
-        match self.recorder.depth() >= DEEPEST_OBJECT_WAIT {
-            true => self.names.find_at(ti, java, way, (generation.number, stack)),
-            false => self.names.find(ti, java, way),
-        }
+    /// What the lock is called if the current thread waits for the initialization of a class.
+    /// HotSpot has an empty `int[]` for that, and the code takes no lock there.
+    fn initialization(
+        &self,
+        java: Java,
+        object: Object<'_>,
+        signature: &[u8],
+        coming: Coming,
+    ) -> Option<String> {
+        let may_be = coming.way == Some(Way::Monitor)
+            && signature == b"[I"
+            && java.array_length(object) == 0
+            && !self
+                .recorder
+                .places()
+                .with(coming.place, |place, _| place.taken.flags & place_flag::METHOD == 0);
+        may_be.then(|| self.recorder.initialization(java))?
     }
 
     /// What whoever observes waits knows a lock by. The JVM inflates a monitor to give its
     /// object a hash, but has inflated one that is waited for already; and
     /// j.u.c. locks are no monitors.
-    fn hash_of(&self, object: Object<'_>, flavor: LockFlavor, way: Way) -> Option<u32> {
-        let harmless = flavor.is_held() || matches!(way, Way::Monitor | Way::ObjectWait);
+    fn hash_of(&self, object: Object<'_>, flavor: LockFlavor, coming: Coming) -> Option<u32> {
+        let is_monitor = matches!(coming.way, Some(Way::Monitor | Way::ObjectWait));
+        let harmless = flavor.is_held() || is_monitor;
         (harmless && self.observer().is_some())
             .then(|| self.recorder.ti().hash(object) as u32)
             .filter(|&hash| hash != 0)

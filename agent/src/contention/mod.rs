@@ -3,13 +3,12 @@
 //! - [`parks`]: locks of java.util.concurrent, conditions, and all else that parks
 //! - [`found`]: those that were under way when recording began
 //! - [`inferred`]: the same, where the parks are all that is seen
-//! - [`locks`], [`lock_names`]: what is waited for
+//! - [`locks`]: what is waited for
 //! - [`owners`]: who has it
 //! - [`wakers`], [`object_waiters`]: who ends the wait
 
 mod found;
 mod inferred;
-mod lock_names;
 mod locks;
 mod object_waiters;
 mod owners;
@@ -21,7 +20,7 @@ use crate::{
     jvm::{Java, Object},
     log::lane::EndedWait,
     recorder::{
-        EventContext, Recorder,
+        EventContext, Recorder, Way,
         observe::WaitObserver,
         threads::{Owner, PendingWait},
     },
@@ -29,13 +28,13 @@ use crate::{
 };
 pub use inferred::ParkLimit;
 use inferred::ParksAlone;
-use lock_names::{LockNameFinder, Way};
+use locks::Coming;
 use object_waiters::ObjectWaiters;
 use std::sync::{
     OnceLock,
     atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
 };
-use tyrion_wire::{Outcome, WaitKind};
+use tyrion_wire::{Outcome, WaitKind, def::id, lock_flavor::LockFlavor};
 
 /// Records waits.
 pub struct Contention {
@@ -50,8 +49,6 @@ pub struct Contention {
     locks: AtomicU32,
     /// Taken while an object gets its tag, so that it gets one.
     naming: Turn,
-    /// What the program calls its locks.
-    names: LockNameFinder,
     /// Who else wants to know of waits.
     observer: OnceLock<&'static dyn WaitObserver>,
     /// What is asked of the JDK's classes once parks are all that is seen.
@@ -68,7 +65,6 @@ impl Contention {
             object_waiters: ObjectWaiters::default(),
             locks: AtomicU32::new(0),
             naming: Turn::default(),
-            names: LockNameFinder::default(),
             observer: OnceLock::new(),
             parks_alone: OnceLock::new(),
         }
@@ -134,10 +130,10 @@ impl Contention {
         probes: usize,
     ) {
         self.recorder.with(java, thread, true, |context, _| {
-            let stack = self.recorder.stack(context, java, probes, false).id;
-            let lock = self.lock_of(context.generation, java, object, Way::Unseen).id;
-            let (kind, owner) = (WaitKind::Monitor, Owner::default());
-            let pending = PendingWait { kind, start_ns, stack, lock, owner };
+            let stack = self.recorder.stack(context, java, probes).id;
+            let lock = self.lock_of(context.generation, java, object, Coming::UNSEEN).id;
+            let (kind, place, owner) = (WaitKind::Monitor, id::UNKNOWN, Owner::default());
+            let pending = PendingWait { kind, start_ns, stack, lock, place, owner };
             self.end(context, pending, end_ns, Outcome::Granted, 0);
         });
     }
@@ -186,14 +182,20 @@ impl Contention {
         kind: WaitKind,
         start_ns: u64,
     ) -> PendingWait {
-        let stack = self.recorder.stack(context, java, 0, kind == WaitKind::Monitor);
         let way = match kind {
             WaitKind::Monitor => Way::Monitor,
             _ => Way::ObjectWait,
         };
-        let lock = self.lock_at(context.generation, java, object, (way, stack.id));
-        let pending =
-            PendingWait { kind, start_ns, stack: stack.id, lock: lock.id, owner: Owner::default() };
+        let stack = self.recorder.stack_of_wait(context, java, 0, way);
+        let coming = Coming { way: Some(way), reacquires: false, place: stack.place };
+        let lock = self.lock_of(context.generation, java, object, coming);
+        let place = match lock.flavor {
+            // The code takes no lock there.
+            LockFlavor::Initialization => id::UNKNOWN,
+            _ => stack.place,
+        };
+        let (stack, lock, owner) = (stack.id, lock.id, Owner::default());
+        let pending = PendingWait { kind, start_ns, stack, lock, place, owner };
         self.observe_begin(context, java, pending, object);
         pending
     }

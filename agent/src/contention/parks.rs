@@ -1,13 +1,13 @@
 //! Waits for locks of java.util.concurrent, for conditions, and for whatever
 //! else parks a thread.
 
-use super::{Contention, lock_names::Way};
+use super::{Contention, locks::Coming};
 use crate::{
     clock,
     jvm::{Java, Object},
     log::{Generation, dictionary::StackRef},
     recorder::{
-        EventContext,
+        EventContext, Way,
         threads::{Acquiring, Owner, Park, ParkSeenBy, PendingWait},
     },
 };
@@ -111,6 +111,8 @@ impl Contention {
                 kind: WaitKind::LockReacquire,
                 start_ns: signalled_ns,
                 lock: waits.awaited_lock,
+                // Of the condition, not of the lock.
+                place: id::UNKNOWN,
                 ..pending
             });
         });
@@ -145,7 +147,7 @@ impl Contention {
         start_ns: u64,
     ) -> PendingWait {
         // The innermost frame is the probe.
-        let stack = self.recorder.stack(context, java, 1, false);
+        let stack = self.recorder.stack_of_wait(context, java, 1, Way::Park);
         self.begin_park_of(context, java, thread, stack, Some(shared), start_ns)
     }
 
@@ -161,8 +163,8 @@ impl Contention {
         start_ns: u64,
     ) -> PendingWait {
         let blocker = java.object_field(thread, self.recorder.fields().park_blocker);
-        let way = if stack.reacquires { Way::Condition } else { Way::Park };
-        let how = (shared, way);
+        let coming = Coming { way: Some(Way::Park), ..Coming::of(&stack) };
+        let how = (shared, coming);
         let pending = self.park_at(context.generation, java, blocker.get(), stack, how, start_ns);
         if !blocker.is_null() {
             self.observe_begin(context, java, pending, blocker.get());
@@ -178,19 +180,22 @@ impl Contention {
         java: Java,
         blocker: Object<'_>,
         stack: StackRef,
-        (shared, way): (Option<bool>, Way),
+        (shared, coming): (Option<bool>, Coming),
         start_ns: u64,
     ) -> PendingWait {
         if blocker.is_null() {
-            let (kind, lock, owner) = (WaitKind::Park, id::UNKNOWN, Owner::default());
-            return PendingWait { kind, start_ns, stack: stack.id, lock, owner };
+            let (kind, owner) = (WaitKind::Park, Owner::default());
+            let (stack, lock, place) = (stack.id, id::UNKNOWN, id::UNKNOWN);
+            return PendingWait { kind, start_ns, stack, lock, place, owner };
         }
-        let lock = self.lock_of(generation, java, blocker, way);
+        let lock = self.lock_of(generation, java, blocker, coming);
         let owner = match lock.flavor.has_owner() {
             true => self.owner_of(generation, java, blocker),
             false => Owner::default(),
         };
         let kind = lock.flavor.kind(shared.unwrap_or(stack.path.shared), stack.reacquires);
-        PendingWait { kind, start_ns, stack: stack.id, lock: lock.id, owner }
+        let is_taken = kind.is_contention() || kind == WaitKind::Condition;
+        let place = if is_taken { stack.place } else { id::UNKNOWN };
+        PendingWait { kind, start_ns, stack: stack.id, lock: lock.id, place, owner }
     }
 }

@@ -122,7 +122,7 @@ impl Contention {
         let mut wake = None;
         self.recorder.with_waker(java, waker, |context| {
             let stack = match probes {
-                Some(probes) => self.recorder.stack(context, java, probes, false).id,
+                Some(probes) => self.recorder.stack(context, java, probes).id,
                 None => id::EMPTY_STACK,
             };
             let thread = &context.thread;

@@ -12,33 +12,68 @@ use std::{
     ffi::{c_char, c_uchar},
     ptr,
 };
-use tyrion_bytecode::{ConstantPool, calls_static, naming::Body, opcode};
+use tyrion_bytecode::{
+    ConstantPool, calls_static,
+    naming::{Body, Variable},
+    opcode,
+};
 
 const ACC_STATIC: jint = 0x0008;
+const ACC_SYNCHRONIZED: jint = 0x0020;
 
 /// A method's code, as a class file has it.
+#[derive(Default)]
 pub struct MethodCode {
     /// The instructions.
     pub code: Vec<u8>,
-    descriptor: Vec<u8>,
-    is_static: bool,
-    pool: Vec<u8>,
-    pool_count: u16,
+    /// The internal name of its class.
+    pub class: Vec<u8>,
+    /// Its name.
+    pub name: Vec<u8>,
+    /// Its descriptor.
+    pub descriptor: Vec<u8>,
+    /// Whether there is no `this`.
+    pub is_static: bool,
+    /// Whether it is synchronized.
+    pub is_synchronized: bool,
+    /// The constants, as a class file has them.
+    pub pool: Vec<u8>,
+    /// One more than the number of their indices.
+    pub pool_count: u16,
+    /// Its local variables, if their names are known.
+    pub variables: Vec<LocalVariable>,
+}
+
+/// The name of a local variable while it lives in a slot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalVariable {
+    /// Where the variable starts to have a value.
+    pub start: u16,
+    /// For how many bytes of code it lives.
+    pub length: u16,
+    /// Its slot.
+    pub slot: u16,
+    /// Its name, an index into the constants.
+    pub name: u16,
 }
 
 impl MethodCode {
     /// Runs `look` with what is needed to understand the code; `None` when
-    /// this JVM's constants cannot be read. Names of local variables are not
-    /// there: HotSpot tells them only if it also keeps the variables longer
-    /// than compiled code needs them.
+    /// this JVM's constants cannot be read.
     pub fn with_body<T>(&self, look: impl FnOnce(&Body<'_>) -> Option<T>) -> Option<T> {
         let pool = ConstantPool::from_entries(self.pool_count, &self.pool).ok()?;
+        let name = |variable: &LocalVariable| {
+            let LocalVariable { start, length, slot, name } = *variable;
+            Some(Variable { start, length, slot, name: pool.text(name)?.as_bytes() })
+        };
+        // Where one has no name, this is no table of variables.
+        let variables: Option<Vec<_>> = self.variables.iter().map(name).collect();
         look(&Body {
             pool: &pool,
             code: &self.code,
             descriptor: &self.descriptor,
             is_static: self.is_static,
-            variables: Vec::new(),
+            variables: variables.unwrap_or_default(),
         })
     }
 }
@@ -57,15 +92,25 @@ impl Ti {
     /// A method's code and what it refers to.
     pub fn code(&self, java: Java, method: jmethodID) -> Result<MethodCode> {
         let code = self.bytecodes(method)?;
-        let (_, descriptor) = self.method_name(method)?;
+        let (name, descriptor) = self.method_name(method)?;
         let mut modifiers: jint = 0;
         call!(self, GetMethodModifiers, method, &mut modifiers)?;
-        let class = self.declaring_class(java, method)?;
-        let pool = self.constant_pool(class.get());
-        java.drop_local(class);
-        let (pool_count, pool) = pool?;
-        let is_static = modifiers & ACC_STATIC != 0;
-        Ok(MethodCode { code, descriptor, is_static, pool, pool_count })
+        let holder = self.declaring_class(java, method)?;
+        let (class, pool) = (self.class_signature(holder.get()), self.constant_pool(holder.get()));
+        java.drop_local(holder);
+        let ((pool_count, pool), class) = (pool?, class?);
+        let class = class.strip_prefix(b"L").and_then(|class| class.strip_suffix(b";"));
+        Ok(MethodCode {
+            code,
+            class: class.unwrap_or_default().to_vec(),
+            name,
+            descriptor,
+            is_static: modifiers & ACC_STATIC != 0,
+            is_synchronized: modifiers & ACC_SYNCHRONIZED != 0,
+            pool,
+            pool_count,
+            variables: Vec::new(),
+        })
     }
 
     /// Whether any method of a class calls a static one of another, given by its

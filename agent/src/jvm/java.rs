@@ -156,6 +156,11 @@ impl<'j> Java<'j> {
         Local(Object(call!(self, GetObjectField, object.raw(), field), PhantomData))
     }
 
+    /// How many elements an array has.
+    pub fn array_length(&self, array: Object<'_>) -> usize {
+        usize::try_from(call!(self, GetArrayLength, array.raw())).unwrap_or(0)
+    }
+
     /// An object's class; a local reference.
     pub fn class_of(&self, object: Object<'_>) -> Local<'j> {
         Local(Object(call!(self, GetObjectClass, object.raw()), PhantomData))

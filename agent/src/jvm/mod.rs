@@ -10,6 +10,7 @@ pub mod queues;
 pub mod setup;
 pub mod threads;
 pub mod ti;
+pub mod versions;
 pub mod virtual_threads;
 pub mod vm;
 pub mod walk;

@@ -59,6 +59,19 @@ pub struct MethodInfo {
     pub lines: Vec<(i64, u32)>,
 }
 
+impl MethodInfo {
+    /// The line of a bytecode offset; 0 when unknown, as in native methods.
+    pub fn line_at(&self, location: i64) -> u32 {
+        line_at(&self.lines, location)
+    }
+}
+
+/// The line of a bytecode offset, by where lines start; 0 when unknown.
+pub fn line_at(lines: &[(i64, u32)], location: i64) -> u32 {
+    let after = lines.partition_point(|&(start, _)| start <= location);
+    if location < 0 || after == 0 { 0 } else { lines[after - 1].1 }
+}
+
 /// What is to know about a thread.
 pub struct ThreadInfo {
     /// Its name.
@@ -129,7 +142,7 @@ impl Ti {
     }
 
     /// The address of one of the JVM's functions.
-    pub(super) fn any_function(&self) -> Option<*const c_void> {
+    pub fn any_function(&self) -> Option<*const c_void> {
         // SAFETY: as for all calls, the environment leads to its function table.
         let function = unsafe { (*(*self.0).functions).GetStackTrace };
         function.map(|function| function as *const c_void)
@@ -331,5 +344,19 @@ impl Ti {
 
     pub(super) fn free(&self, memory: *mut c_void) {
         let _ = call!(self, Deallocate, memory.cast());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_those_at_or_before() {
+        let lines = [(0, 10), (4, 11), (9, 12)];
+        for (location, line) in [(-1, 0), (0, 10), (3, 10), (4, 11), (100, 12)] {
+            assert_eq!(line_at(&lines, location), line);
+        }
+        assert_eq!(line_at(&[], 3), 0);
     }
 }

@@ -19,7 +19,8 @@ use crate::{
     jvm::{
         Java, Ti,
         code::at_monitor_enter,
-        ti::{MethodInfo, ThreadInfo},
+        ti::{MethodInfo, ThreadInfo, line_at},
+        versions::MethodVersions,
     },
     log::{Chunk, LogFile, Writer},
     sync::lock,
@@ -54,6 +55,9 @@ const CONTENT_LIMIT: usize = 1 << 18;
 pub struct StackRef {
     /// The id in the log.
     pub id: u32,
+    /// The number of the place where it takes what it waits for; 0 when that is not known,
+    /// or it waits for nothing.
+    pub place: u32,
     /// The lock is being taken again by `Condition.await`.
     pub reacquires: bool,
     /// What the JDK's methods among its innermost frames say of the acquisition.
@@ -64,12 +68,31 @@ impl StackRef {
     /// For a wait whose stack could not be had.
     pub const UNKNOWN: StackRef = StackRef {
         id: id::EMPTY_STACK,
+        place: id::UNKNOWN,
         reacquires: false,
         path: SlowPath { shared: false, interruptible: false },
     };
 }
 
-/// A method that stands in stacks.
+/// A method's id in the JVM, and its version.
+type MethodKey = (usize, u64);
+
+/// Whose stack it is, what is special about it, and what is known of it already.
+#[derive(Clone, Copy)]
+pub struct StackOf<'a> {
+    /// What tells versions of methods apart.
+    pub versions: &'a MethodVersions,
+    /// There are more frames.
+    pub cut: bool,
+    /// The innermost frame waits for a monitor.
+    pub at_monitor: bool,
+    /// Its group, if it has one.
+    pub group: Option<&'a Group>,
+    /// The number of the place where it takes what it waits for.
+    pub place: u32,
+}
+
+/// A version of a method that stands in stacks.
 struct Method {
     id: u32,
     lines: Vec<(i64, u32)>,
@@ -110,6 +133,8 @@ pub struct PlaceText<'a> {
     pub method: MethodText<'a>,
     /// The line, 0 when unknown.
     pub line: u32,
+    /// The offset of the instruction plus 1, 0 when unknown.
+    pub bytecode: u32,
     /// What a wait there would be.
     pub kind: WaitKind,
     /// Bits of `tyrion_wire::def::place_flag`.
@@ -130,11 +155,11 @@ struct Inner {
     scratch: Vec<u8>,
     strings: HashMap<Arc<[u8]>, u32>,
     classes: HashMap<(u32, u32), u32>,
-    methods: HashMap<usize, Method>,
+    methods: HashMap<MethodKey, Method>,
     named_methods: HashMap<(u32, u32, u32), u32>,
     nodes: HashMap<(u32, u32, u32), u32>,
     stacks: HashMap<Fingerprint, StackRef>,
-    sites: HashMap<(u8, u32, u32), u32>,
+    sites: HashMap<(u8, u32, u32, u32), u32>,
     /// The roots of stacks by the numbers of groups.
     groups: HashMap<u32, u32>,
     places: HashSet<u32>,
@@ -172,10 +197,14 @@ impl Dictionary {
         Dictionary { inner: Mutex::new(Inner { content, is_outlasted, ..Inner::default() }) }
     }
 
+    /// A stack that is known by this fingerprint.
+    pub fn known_stack(&self, print: Fingerprint) -> Option<StackRef> {
+        lock(&self.inner).stacks.get(&print).copied()
+    }
+
     /// The id of a stack, innermost frame first; `None` when it could not be
-    /// defined for lack of room. The frames must be the current thread's;
-    /// `cut` says that there are more, `at_monitor` that the innermost waits
-    /// for a monitor. In a group, which the fingerprint must tell, the stack
+    /// defined for lack of room. The frames must be the current thread's.
+    /// In a group, which the fingerprint must tell, the stack
     /// stands on the group's root, and a cut is not marked.
     pub fn stack(
         &self,
@@ -183,36 +212,34 @@ impl Dictionary {
         (ti, java): (Ti, Java),
         print: Fingerprint,
         frames: &mut [jvmtiFrameInfo],
-        (cut, at_monitor): (bool, bool),
-        group: Option<&Group>,
+        of: StackOf<'_>,
     ) -> Option<StackRef> {
-        let unknown: Vec<_> = {
+        let StackOf { versions, cut, at_monitor, group, place } = of;
+        let keys: Vec<MethodKey> = frames.iter().map(|frame| key_of(versions, frame)).collect();
+        let unknown: Vec<MethodKey> = {
             let inner = lock(&self.inner);
             if let Some(&known) = inner.stacks.get(&print) {
                 return Some(known);
             }
-            let methods = frames.iter().map(|frame| frame.method);
-            methods.filter(|&method| !inner.methods.contains_key(&(method as usize))).collect()
+            keys.iter().filter(|key| !inner.methods.contains_key(key)).copied().collect()
         };
-        let found: Vec<_> = unknown
-            .into_iter()
-            .map(|method| (method as usize, ti.method(java, method).ok()))
-            .collect();
+        let found: Vec<_> =
+            unknown.into_iter().map(|key| (key, describe(ti, java, versions, key))).collect();
         if let Some(innermost) = frames.first_mut().filter(|_| at_monitor)
             && let Ok(code) = ti.bytecodes(innermost.method)
         {
             innermost.location = at_monitor_enter(&code, innermost.location);
         }
         let mut inner = lock(&self.inner);
-        for (method, info) in found {
-            inner.method(log, method, info)?;
+        for (key, info) in found {
+            inner.method(log, key, info)?;
         }
         let root = match group {
             Some(group) => inner.group(log, group)?,
             None if cut => id::CUT_STACK,
             None => id::EMPTY_STACK,
         };
-        let stack = inner.nodes(log, frames, root)?;
+        let stack = StackRef { place, ..inner.nodes(log, frames, &keys, root)? };
         if inner.stacks.len() >= STACK_LIMIT {
             inner.stacks.clear();
         }
@@ -239,10 +266,11 @@ impl Dictionary {
             _ => inner.method_by_name(log, &place.method)?,
         };
         let name = inner.string(log, place.name)?;
-        let (line, kind, flags) = (place.line, place.kind.code(), place.flags);
+        let PlaceText { line, bytecode, flags, .. } = *place;
+        let kind = place.kind.code();
         inner.define(
             log,
-            &Definition::Place { id: number, method, line, kind, flags, name, bytecode: 0 },
+            &Definition::Place { id: number, method, line, kind, flags, name, bytecode },
         )?;
         inner.places.insert(number);
         Some(())
@@ -310,15 +338,21 @@ impl Dictionary {
         })
     }
 
-    /// The id of a site.
-    pub fn site(&self, log: &LogFile, kind: WaitKind, stack: u32, lock_id: u32) -> Option<u32> {
+    /// The id of a site. Its place must be defined.
+    pub fn site(
+        &self,
+        log: &LogFile,
+        kind: WaitKind,
+        (stack, place): (u32, u32),
+        lock_id: u32,
+    ) -> Option<u32> {
         let mut inner = lock(&self.inner);
-        let key = (kind.code(), stack, lock_id);
+        let key = (kind.code(), stack, lock_id, place);
         if let Some(&known) = inner.sites.get(&key) {
             return Some(known);
         }
         let id = inner.last.site + 1;
-        let site = Definition::Site { id, kind: kind.code(), stack, lock: lock_id, place: 0 };
+        let site = Definition::Site { id, kind: kind.code(), stack, lock: lock_id, place };
         inner.define(log, &site)?;
         inner.last.site = id;
         if inner.sites.len() >= SITE_LIMIT {
@@ -447,15 +481,15 @@ impl Inner {
         }
     }
 
-    fn method(&mut self, log: &LogFile, method: usize, info: Option<MethodInfo>) -> Option<()> {
-        if self.methods.contains_key(&method) {
+    fn method(&mut self, log: &LogFile, key: MethodKey, info: Option<MethodInfo>) -> Option<()> {
+        if self.methods.contains_key(&key) {
             return Some(());
         }
         let Some(info) = info else {
             // The JVM does not tell: its frames stand as unknown.
             let unknown =
                 Method { id: id::UNKNOWN, lines: Vec::new(), role: Role::Caller, path: None };
-            self.methods.insert(method, unknown);
+            self.methods.insert(key, unknown);
             return Some(());
         };
         let text = MethodText {
@@ -467,27 +501,32 @@ impl Inner {
         };
         let id = self.method_by_name(log, &text)?;
         let (role, path) = (role_of(&info.class), SlowPath::of(&info.class, &info.name));
-        self.methods.insert(method, Method { id, lines: info.lines, role, path });
+        self.methods.insert(key, Method { id, lines: info.lines, role, path });
         Some(())
     }
 
-    /// Frames on top of a root.
-    fn nodes(&mut self, log: &LogFile, frames: &[jvmtiFrameInfo], root: u32) -> Option<StackRef> {
+    /// Frames on top of a root, with the versions of their methods.
+    fn nodes(
+        &mut self,
+        log: &LogFile,
+        frames: &[jvmtiFrameInfo],
+        keys: &[MethodKey],
+        root: u32,
+    ) -> Option<StackRef> {
         let mut node = root;
-        for frame in frames.iter().rev() {
-            let (method, line) = match self.methods.get(&(frame.method as usize)) {
+        for (frame, key) in frames.iter().zip(keys).rev() {
+            let (method, line) = match self.methods.get(key) {
                 Some(method) => (method.id, line_at(&method.lines, frame.location)),
                 None => (id::UNKNOWN, 0),
             };
             node = self.node(log, (node, method, line))?;
         }
-        let role = |frame: &jvmtiFrameInfo| {
-            self.methods.get(&(frame.method as usize)).map_or(Role::Caller, |method| method.role)
-        };
-        let outside = frames.iter().map(role).find(|&role| role != Role::Machinery);
-        let known = frames.iter().map(|frame| self.methods.get(&(frame.method as usize)));
+        let known = keys.iter().map(|key| self.methods.get(key));
+        let role = |method: Option<&Method>| method.map_or(Role::Caller, |method| method.role);
+        let outside = known.clone().map(role).find(|&role| role != Role::Machinery);
         let path = known.map_while(|method| method?.path).reduce(SlowPath::or).unwrap_or_default();
-        Some(StackRef { id: node, reacquires: outside == Some(Role::Condition), path })
+        let reacquires = outside == Some(Role::Condition);
+        Some(StackRef { id: node, place: id::UNKNOWN, reacquires, path })
     }
 
     /// One frame, (parent, method, line), on top of others.
@@ -533,10 +572,25 @@ impl Inner {
     }
 }
 
-/// The line of a bytecode offset; 0 when unknown, as in native methods.
-fn line_at(lines: &[(i64, u32)], location: i64) -> u32 {
-    let after = lines.partition_point(|&(start, _)| start <= location);
-    if location < 0 || after == 0 { 0 } else { lines[after - 1].1 }
+/// What identifies the method of a frame.
+fn key_of(versions: &MethodVersions, frame: &jvmtiFrameInfo) -> MethodKey {
+    (frame.method as usize, versions.of(frame.method))
+}
+
+/// What the JVM tells of a version of a method. Should it become another one meanwhile, its
+/// lines are not known.
+fn describe(
+    ti: Ti,
+    java: Java,
+    versions: &MethodVersions,
+    (method, version): MethodKey,
+) -> Option<MethodInfo> {
+    let method = std::ptr::with_exposed_provenance_mut(method);
+    let mut info = ti.method(java, method).ok()?;
+    if versions.of(method) != version {
+        info.lines.clear();
+    }
+    Some(info)
 }
 
 fn role_of(class: &[u8]) -> Role {

@@ -5,7 +5,7 @@ use super::{
     threads::{Thread, Waits},
 };
 use crate::{
-    jvm::{Java, Object, walk::MOST_SKIPPED},
+    jvm::{Java, Object},
     log::{
         Generation,
         lane::{Lane, SharedLane},
@@ -180,7 +180,7 @@ impl Recorder {
             thread: None,
             last_owner: None,
             // One more than wanted tells whether a stack was cut.
-            frames: vec![frame; self.depth + 1 + MOST_SKIPPED],
+            frames: vec![frame; self.frames_wanted()],
             parks_unseen: 0,
         }
     }

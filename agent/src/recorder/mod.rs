@@ -27,19 +27,22 @@ pub mod observe;
 mod os_thread;
 mod pauses;
 mod pending;
+mod places;
 mod records;
 mod stacks;
+mod takers;
 pub mod threads;
 mod told;
 mod totals;
 
 pub use classes::lock_id_of_tag;
 pub use context::EventContext;
+pub use takers::{Way, is_telling};
 pub use totals::Totals;
 
 use crate::{
     groups::Groups,
-    jvm::{Ti, Walker, setup::Fields},
+    jvm::{Ti, Walker, setup::Fields, versions::MethodVersions, walk::LocalVariables},
     log::{Generation, Log, lane::Lanes},
     message::say,
     options::Pattern,
@@ -49,10 +52,12 @@ use cost::CostMeter;
 use jvmti_bindings::sys::jni::jmethodID;
 use modes::Changed;
 use pauses::Paused;
+use places::Places;
 use std::sync::{
     Arc, Mutex, OnceLock,
     atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
+use takers::Takers;
 use threads::Threads;
 use told::Told;
 use tyrion_wire::header::Header;
@@ -63,7 +68,11 @@ const PROBE_CLASSES: usize = 2;
 /// One recording into one log.
 pub struct Recorder {
     ti: Ti,
+    /// Whether methods are still what they were.
+    versions: MethodVersions,
     walker: Option<Walker>,
+    /// Where the JVM has the names of local variables, if that is known.
+    variables: Option<LocalVariables>,
     fields: Fields,
     log: Log,
     lanes: Lanes,
@@ -86,6 +95,10 @@ pub struct Recorder {
     collections: Collections,
     /// What recording costs.
     cost: CostMeter,
+    /// Where locks are taken.
+    places: Places,
+    /// Where waits take theirs.
+    takers: Takers,
     /// The methods of the classes that probes call: no frames of the program's.
     probes: [OnceLock<Vec<usize>>; PROBE_CLASSES],
     /// What else there is to do when recording stops for good.
@@ -97,7 +110,7 @@ pub struct Recorder {
 impl Recorder {
     /// A recorder that is switched off.
     pub fn new(
-        (ti, walker): (Ti, Option<Walker>),
+        (ti, walker, variables): (Ti, Option<Walker>, Option<LocalVariables>),
         fields: Fields,
         log: Log,
         header: &Header,
@@ -105,7 +118,11 @@ impl Recorder {
     ) -> Recorder {
         Recorder {
             ti,
+            versions: MethodVersions::new(
+                ti.property("java.vm.specification.version").parse().ok(),
+            ),
             walker,
+            variables,
             fields,
             log,
             lanes: Lanes::default(),
@@ -121,6 +138,8 @@ impl Recorder {
             told: Told::of(header),
             collections: Collections::default(),
             cost: CostMeter::default(),
+            places: Places::new(),
+            takers: Takers::default(),
             probes: Default::default(),
             on_give_up: OnceLock::new(),
             gave_up: OnceLock::new(),
@@ -189,6 +208,11 @@ impl Recorder {
     /// The JVMTI environment.
     pub fn ti(&self) -> Ti {
         self.ti
+    }
+
+    /// A class is about to be redefined, or was just now: its methods may be others.
+    pub fn note_redefinition(&self) {
+        self.versions.note_redefinition();
     }
 
     /// How often two ways to walk a stack differed, if that was asked.

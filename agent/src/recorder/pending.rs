@@ -6,6 +6,7 @@ use super::{
 };
 use crate::log::Generation;
 use std::sync::Arc;
+use tyrion_wire::{WaitKind, def::id};
 
 impl Recorder {
     /// What another thread waits for, and its site, with ids of the context's
@@ -48,15 +49,33 @@ impl Recorder {
         thread.move_waits(waits, self.log.previous().as_deref(), to, id);
     }
 
+    /// The number of the place of a wait, for what is waited for there, defined.
+    fn place_of(&self, generation: &Generation, pending: &PendingWait) -> u32 {
+        if pending.place == id::UNKNOWN {
+            return id::UNKNOWN;
+        }
+        let kind = match pending.kind {
+            kind if kind.is_contention() => kind,
+            // Places are those where locks are taken: these are waited on.
+            WaitKind::ObjectWait => WaitKind::Monitor,
+            _ => WaitKind::Lock,
+        };
+        let place = self.places.variant(pending.place, kind);
+        self.define_place(generation, place);
+        place
+    }
+
     /// The id of the site of a wait of the context's thread.
     pub fn site(&self, context: &mut EventContext<'_>, pending: &PendingWait) -> Option<u32> {
         let kind = u64::from(pending.kind.code());
-        let key = (kind << 32 | u64::from(pending.stack), u64::from(pending.lock));
+        let lock = u64::from(pending.place) << 32 | u64::from(pending.lock);
+        let key = (kind << 32 | u64::from(pending.stack), lock);
         if let Some(&known) = context.lane.sites.get(&key) {
             return Some(known);
         }
         let Generation { log, dictionary, .. } = &**context.generation;
-        let site = dictionary.site(log, pending.kind, pending.stack, pending.lock)?;
+        let place = self.place_of(context.generation, pending);
+        let site = dictionary.site(log, pending.kind, (pending.stack, place), pending.lock)?;
         context.lane.trim();
         context.lane.sites.insert(key, site);
         Some(site)

@@ -1,66 +1,113 @@
 //! Ids of stacks.
 
-use super::{EventContext, Recorder, threads::Thread};
+use super::{
+    EventContext, Recorder,
+    takers::{DEEPEST, Way},
+    threads::Thread,
+};
 use crate::{
     fingerprint::{Fingerprint, Folded, fingerprint, marked},
     jvm::{Java, Object, Walker, walk::MOST_SKIPPED},
     log::{
         Generation,
-        dictionary::{StackRef, within},
+        dictionary::{StackOf, StackRef, within},
         lane::{Lane, Walked},
     },
 };
 use jvmti_bindings::sys::{jni::jmethodID, jvmti::jvmtiFrameInfo};
 use std::{ops::Range, sync::Arc};
+use tyrion_wire::def::id;
 
-/// Which frames of a stack are wanted.
+/// Which frames of a stack are wanted, and of what.
 #[derive(Clone, Copy)]
 enum Wanted {
     /// All but so many innermost ones.
     Below(usize),
-    /// The same, where the innermost one waits for a monitor.
-    AtMonitor(usize),
-    /// Those below machinery, which is always the same.
+    /// The same, where it comes to wait for something by a way.
+    Waits(usize, Way),
+    /// Those of a park below machinery, which is always the same.
     PastMachinery,
     /// Those below probes, which are always the same, and below so many more.
     PastProbes(usize),
 }
 
 impl Wanted {
-    /// A stack that is known by the code of its frames is so for each of these alone.
+    /// A stack that is known by the code of its frames is so for each of these alone, and
+    /// until classes are redefined.
     #[inline]
-    fn within(self, print: Fingerprint) -> Fingerprint {
+    fn within(self, print: Fingerprint, redefinitions: u64) -> Fingerprint {
         let (kind, skip) = match self {
             Wanted::Below(skip) => (1, skip),
-            Wanted::AtMonitor(skip) => (2, skip),
-            Wanted::PastMachinery => (3, 0),
-            Wanted::PastProbes(skip) => (4, skip),
+            Wanted::Waits(skip, way) => (2 + way as u64, skip),
+            Wanted::PastMachinery => (5, 0),
+            Wanted::PastProbes(skip) => (6, skip),
         };
         let mut folded = Folded::from(print);
-        folded.add(kind, skip as u64);
+        folded.add(kind | redefinitions << 3, skip as u64);
         folded.get()
     }
 
-    fn at_monitor(self) -> bool {
-        matches!(self, Wanted::AtMonitor(_))
+    /// How it comes to wait for something, if it does.
+    fn way(self) -> Option<Way> {
+        match self {
+            Wanted::Waits(_, way) => Some(way),
+            Wanted::PastMachinery => Some(Way::Park),
+            Wanted::Below(_) | Wanted::PastProbes(_) => None,
+        }
+    }
+}
+
+/// Which frames are kept of a stack, how many are known, whether there are more, and how it
+/// comes to wait for something, if it does.
+#[derive(Clone)]
+struct Kept {
+    which: Range<usize>,
+    count: usize,
+    cut: bool,
+    way: Option<Way>,
+    /// Whether it is the current thread's.
+    is_own: bool,
+}
+
+impl Kept {
+    /// What makes it another stack than the same frames without that.
+    fn mark(&self) -> u64 {
+        u64::from(self.cut) | self.way.map_or(0, |way| way as u64 + 1) << 1
+    }
+
+    /// The frames that tell it from others. The one that takes a lock may be none of those
+    /// that are kept.
+    fn telling<'f>(&self, frames: &'f [jvmtiFrameInfo]) -> &'f [jvmtiFrameInfo] {
+        let end = match self.way {
+            Some(_) => self.which.end.max(self.count.min(DEEPEST)),
+            None => self.which.end,
+        };
+        frames.get(self.which.start..end).unwrap_or_default()
     }
 }
 
 impl Recorder {
-    /// The current stack's id; the empty stack's when it cannot be defined.
-    pub fn stack(
+    /// The current stack's id, without its `skip` innermost frames; the empty stack's when
+    /// it cannot be defined.
+    pub fn stack(&self, context: &mut EventContext<'_>, java: Java, skip: usize) -> StackRef {
+        let group = context.thread.groups.innermost();
+        self.current(context, java, (Wanted::Below(skip), group), |_| skip)
+    }
+
+    /// The same where the current thread is about to wait, and comes to that by a way.
+    pub fn stack_of_wait(
         &self,
         context: &mut EventContext<'_>,
         java: Java,
         skip: usize,
-        at_monitor: bool,
+        way: Way,
     ) -> StackRef {
-        let wanted = if at_monitor { Wanted::AtMonitor(skip) } else { Wanted::Below(skip) };
         let group = context.thread.groups.innermost();
-        self.current(context, java, (wanted, group), |_| skip)
+        self.current(context, java, (Wanted::Waits(skip, way), group), |_| skip)
     }
 
-    /// The current stack's id, without its innermost frames that are machinery.
+    /// The current stack's id where the thread parks, without its innermost frames that are
+    /// machinery.
     pub fn stack_past(
         &self,
         context: &mut EventContext<'_>,
@@ -102,7 +149,7 @@ impl Recorder {
         let most = context.frames.len();
         let code = |thread: &Thread| {
             let code = walker.recognise(java, thread.is_virtual(), most)?;
-            Some(within(group, wanted.within(code)))
+            Some(within(group, wanted.within(code, self.versions.redefinitions())))
         };
         if walker.is_compared(self.totals.walked(context.thread)) {
             self.compare(context, java, (walker, code), &first);
@@ -178,8 +225,8 @@ impl Recorder {
         count: usize,
         first: impl Fn(&[jvmtiFrameInfo]) -> usize,
     ) -> StackRef {
-        let (which, cut) = self.kept(&context.frames[..count], first);
-        self.stack_of(context, java, which, (cut, wanted.at_monitor()), group)
+        let kept = self.kept(&context.frames[..count], first, wanted.way());
+        self.stack_of(context, java, kept, group)
     }
 
     /// What tells apart stacks by the frames that are kept of them.
@@ -188,65 +235,97 @@ impl Recorder {
         frames: &[jvmtiFrameInfo],
         first: impl Fn(&[jvmtiFrameInfo]) -> usize,
     ) -> Fingerprint {
-        let (which, cut) = self.kept(frames, first);
-        marked(fingerprint(&frames[which]), (cut, false))
+        self.print(frames, &self.kept(frames, first, None))
     }
 
-    /// Which of a stack's frames are kept, from its `first` on, and whether there are
-    /// more.
+    fn print(&self, frames: &[jvmtiFrameInfo], kept: &Kept) -> Fingerprint {
+        let print = fingerprint(kept.telling(frames), |method| self.versions.of(method));
+        marked(print, kept.mark())
+    }
+
+    /// Which of a stack's frames are kept, from its `first` on.
     fn kept(
         &self,
         frames: &[jvmtiFrameInfo],
         first: impl Fn(&[jvmtiFrameInfo]) -> usize,
-    ) -> (Range<usize>, bool) {
+        way: Option<Way>,
+    ) -> Kept {
         let first = first(frames).min(frames.len());
         let last = frames.len().min(first + self.depth);
         // With no room left, there may be more.
-        let has_no_room = frames.len() == self.depth + 1 + MOST_SKIPPED;
-        (first..last, last < frames.len() || has_no_room)
+        let has_no_room = frames.len() == self.frames_wanted();
+        let cut = last < frames.len() || has_no_room;
+        Kept { which: first..last, count: frames.len(), cut, way, is_own: true }
     }
 
-    /// The id of the stack of some of the context's frames, in a group. It may be
-    /// cut at the depth limit, and end at a monitor that is not entered yet.
+    /// How many frames of a stack are asked for: so many that those that are kept are among
+    /// them, one more, and the one that takes a lock.
+    pub(super) fn frames_wanted(&self) -> usize {
+        (self.depth + 1 + MOST_SKIPPED).max(DEEPEST)
+    }
+
+    /// The id of the stack of some of the context's frames, in a group.
     #[inline]
     fn stack_of(
         &self,
         context: &mut EventContext<'_>,
         java: Java,
-        which: Range<usize>,
-        (cut, at_monitor): (bool, bool),
+        kept: Kept,
         group: u32,
     ) -> StackRef {
         let EventContext { generation, lane, frames, .. } = context;
-        let frames = frames.get_mut(which).unwrap_or_default();
-        let print = within(group, marked(fingerprint(frames), (cut, at_monitor)));
+        let print = within(group, self.print(frames, &kept));
         if let Some(&(second, known)) = lane.stacks.get(&print.0)
             && second == print.1
         {
             return known;
         }
-        let Generation { log, dictionary, .. } = &***generation;
-        let jvm = (self.ti, java);
-        let group = self.group(group);
-        let found = dictionary.stack(log, jvm, print, frames, (cut, at_monitor), group.as_ref());
+        let found = self.define(generation, java, (print, frames), &kept, group);
         let Some(stack) = found else { return StackRef::UNKNOWN };
         lane.trim();
         lane.stacks.insert(print.0, (print.1, stack));
         stack
     }
 
+    /// The id of a stack with this fingerprint, in a group.
+    fn define(
+        &self,
+        generation: &Generation,
+        java: Java,
+        (print, frames): (Fingerprint, &mut [jvmtiFrameInfo]),
+        kept: &Kept,
+        group: u32,
+    ) -> Option<StackRef> {
+        let Generation { log, dictionary, .. } = generation;
+        if let Some(known) = dictionary.known_stack(print) {
+            return Some(known);
+        }
+        let all = frames.get(..kept.count).unwrap_or_default();
+        let taker = |way| self.taker(java, (way, kept.is_own), all);
+        let place = kept.way.map_or(id::UNKNOWN, taker);
+        let group = self.group(group);
+        let frames = frames.get_mut(kept.which.clone()).unwrap_or_default();
+        let of = StackOf {
+            versions: &self.versions,
+            cut: kept.cut,
+            at_monitor: kept.way == Some(Way::Monitor),
+            group: group.as_ref(),
+            place,
+        };
+        dictionary.stack(log, (self.ti, java), print, frames, of)
+    }
+
     /// Has the log define what [`Recorder::stack_of_thread`] is about to ask for,
     /// as far as the JVM has to be asked for it: a thread may be stopped in the
     /// JVM, which it must not be while others wait for what it has locked.
     pub fn define_stack(&self, java: Java, thread: &Thread, frames: &mut [jvmtiFrameInfo]) {
-        let (which, cut) = self.kept_of(frames);
-        let Some(kept) = frames.get_mut(which).filter(|kept| !kept.is_empty()) else { return };
-        let number = thread.groups.innermost();
-        let print = within(number, marked(fingerprint(kept), (cut, false)));
-        let (generation, group) = (self.log.current(), self.group(number));
-        let (jvm, marks) = ((self.ti, java), (cut, false));
-        let _ =
-            generation.dictionary.stack(&generation.log, jvm, print, kept, marks, group.as_ref());
+        let kept = self.kept_of(frames);
+        if kept.which.is_empty() {
+            return;
+        }
+        let (generation, group) = (self.log.current(), thread.groups.innermost());
+        let print = within(group, self.print(frames, &kept));
+        let _ = self.define(&generation, java, (print, frames), &kept, group);
     }
 
     /// The stack of a thread that waits for a monitor, not the current one, in no
@@ -257,7 +336,7 @@ impl Recorder {
         java: Java,
         thread: Object<'_>,
     ) -> StackRef {
-        self.stack_of_other(generation, java, thread, (0, true))
+        self.stack_of_other(generation, java, thread, (0, Way::Monitor))
     }
 
     /// The stack of a thread that is parked, not the current one, in no group:
@@ -268,7 +347,7 @@ impl Recorder {
         java: Java,
         thread: Object<'_>,
     ) -> StackRef {
-        self.stack_of_other(generation, java, thread, (1, false))
+        self.stack_of_other(generation, java, thread, (1, Way::Park))
     }
 
     fn stack_of_other(
@@ -276,25 +355,25 @@ impl Recorder {
         generation: &Generation,
         java: Java,
         thread: Object<'_>,
-        (skip, at_monitor): (usize, bool),
+        (skip, way): (usize, Way),
     ) -> StackRef {
-        // One more than is kept tells whether the stack was cut.
         let none = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
-        let mut frames = vec![none; self.depth + 1];
-        let count = self.ti.stack_of(thread, skip, &mut frames).unwrap_or(0);
-        let marks = (count > self.depth, at_monitor);
-        let frames = &mut frames[..count.min(self.depth)];
-        let print = within(0, marked(fingerprint(frames), marks));
-        let jvm = (self.ti, java);
-        let stack = generation.dictionary.stack(&generation.log, jvm, print, frames, marks, None);
+        let mut frames = vec![none; self.frames_wanted()];
+        let count = self.ti.stack_of(thread, 0, &mut frames).unwrap_or(0);
+        let kept = self.kept(&frames[..count], |_| skip, Some(way));
+        let kept = Kept { is_own: false, ..kept };
+        let print = within(0, self.print(&frames, &kept));
+        let stack = self.define(generation, java, (print, &mut frames), &kept, 0);
         stack.unwrap_or(StackRef::UNKNOWN)
     }
 
     /// Which of the frames that were asked for are kept, and whether others are
     /// not.
-    fn kept_of(&self, frames: &[jvmtiFrameInfo]) -> (Range<usize>, bool) {
+    fn kept_of(&self, frames: &[jvmtiFrameInfo]) -> Kept {
         let first = frames.iter().take_while(|frame| self.is_probe(frame.method)).count();
-        (first..frames.len().min(self.depth), frames.len() > self.depth)
+        let which = first..frames.len().min(self.depth);
+        let (count, cut) = (frames.len(), frames.len() > self.depth);
+        Kept { which, count, cut, way: None, is_own: false }
     }
 
     /// The id of a stack of any thread's, with its group: `frames` may hold one
@@ -306,11 +385,11 @@ impl Recorder {
         thread: &Arc<Thread>,
         frames: &mut [jvmtiFrameInfo],
     ) -> u32 {
-        let (which, cut) = self.kept_of(frames);
+        let kept = self.kept_of(frames);
         let group = thread.groups.innermost();
         let parks_unseen = &mut 0;
         let mut context = EventContext { generation, lane, thread, frames, parks_unseen };
-        self.stack_of(&mut context, java, which, (cut, false), group).id
+        self.stack_of(&mut context, java, kept, group).id
     }
 }
 

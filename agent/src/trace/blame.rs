@@ -177,7 +177,7 @@ impl Trace {
             // One that has ended meanwhile is not known any more.
             let holder = self.recorder.owner_id(context.generation, owner);
             if place != id::UNKNOWN {
-                self.define_place(context.generation, place);
+                self.recorder.define_place(context.generation, place);
             }
             let stack = id::EMPTY_STACK;
             let now_ns = Some(clock::now_ns());
@@ -205,13 +205,16 @@ impl Trace {
         let in_jdk = match at {
             Some(at) => of.is_lock(at),
             // A monitor that was not counted; else a lock.
-            None => !self.places.with(place, |place| place.kind == WaitKind::Monitor),
+            None => {
+                let places = self.recorder.places();
+                !places.with(place, |place, _| place.taken.kind == WaitKind::Monitor)
+            }
         };
         let mut unwritten = Vec::new();
         let written = self.recorder.in_context_of(owner, |context| {
             let stack = self.stack(context, java, in_jdk);
             if place != id::UNKNOWN {
-                self.define_place(context.generation, place);
+                self.recorder.define_place(context.generation, place);
             }
             for charge in &charges {
                 let Charge { waiter, charged_ns } = charge;

@@ -166,7 +166,7 @@ impl Trace {
         let place = key as u32;
         // Monitors have none: their probes know what they are at.
         let kind = u8::try_from(kind).ok().and_then(WaitKind::from_code);
-        let place = kind.map_or(place, |kind| self.places.variant(place, kind));
+        let place = kind.map_or(place, |kind| self.recorder.places().variant(place, kind));
         // Before the log is looked at, and what is asked for: should it go on in
         // another file now, or should something else be asked for, the cell is
         // remembered in a table that goes with this one.
@@ -186,7 +186,7 @@ impl Trace {
             let thread = context.thread.id(context.generation);
             let class = self.recorder.class_of_lock(context.generation, java, lock_object);
             let class = class.unwrap_or(id::UNKNOWN);
-            self.define_place(context.generation, place);
+            self.recorder.define_place(context.generation, place);
             let (next, one_in) = (1 | every_hold, Some(one_in));
             let cell = AcquisitionCell { thread, place, class, next, one_in, ..Default::default() };
             self.cells.carve(context.generation, &cell, of.owner())

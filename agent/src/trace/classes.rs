@@ -45,7 +45,7 @@ impl Trace {
     ) -> Option<Vec<u8>> {
         let Ok(class) = ClassFile::parse(bytes) else {
             // The JVM will say so, if it is.
-            self.places.leave("malformed class");
+            self.recorder.places().leave("malformed class");
             return None;
         };
         let jdk = JdkClass::by_name(name.as_bytes());
@@ -53,8 +53,10 @@ impl Trace {
         if others.is_none() && jdk.is_none() && !program::concerns(&class, &options) {
             return None;
         }
-        let mut numbering = self.places.numbering();
-        let mut all = program::plan(&class, &options, &mut |place| numbering.number(place));
+        let places = self.recorder.places();
+        let mut all = program::plan(&class, &options, &mut |place, is_paired| {
+            places.number(place, is_paired)
+        });
         for (method, plan) in class.methods().zip(&mut all.methods) {
             if let Some(more) = jdk.and_then(|jdk| locks::plan(jdk, &method)) {
                 plan.append(more);
@@ -64,7 +66,8 @@ impl Trace {
             }
         }
         let instrumented = all.carry_out(&class);
-        all.left.iter().for_each(|left| self.places.leave(left.why.key()));
+        all.left.iter().for_each(|left| places.leave(left.why.key()));
+        places.remember_moves(name, instrumented.moved);
         if instrumented.bytes.is_some() {
             self.statistics.classes.fetch_add(1, Relaxed);
             self.statistics.methods.fetch_add(instrumented.changed as u64, Relaxed);
@@ -188,6 +191,7 @@ pub fn retransform_loaded(trace: &Trace, env: *mut JNIEnv, which: Which) {
         }
     }
     retransform(trace, java, wanted);
+    trace.recorder.note_redefinition();
     trace.plan.done(&choice.now);
 }
 
@@ -212,7 +216,7 @@ fn retransform_together(trace: &Trace, classes: &[Object<'_>]) {
         return;
     }
     if classes.len() == 1 {
-        trace.places.leave("refused");
+        trace.recorder().places().leave("refused");
         return;
     }
     let (first, second) = classes.split_at(classes.len() / 2);

@@ -176,7 +176,7 @@ impl Trace {
         entered: Entered,
     ) {
         let shared = entered == Entered::Further;
-        self.define_place(context.generation, place);
+        self.recorder.define_place(context.generation, place);
         self.recorder.append(context, None, |_, out| {
             Instance { hash, class, place, shared }.encode(out);
         });

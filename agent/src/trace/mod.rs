@@ -18,7 +18,6 @@
 //! - [`nesting`]: what is taken within what
 //! - [`resync`]: what is really held, as after a full stack
 //! - [`cost`]: what the Java half of the probes takes
-//! - [`places`]: the numbers of the places where locks are taken
 //! - [`classes`]: which classes get probes
 //! - [`passed`]: which classes need not be looked at again
 //! - [`natives`]: what Java calls
@@ -31,7 +30,6 @@ mod cells;
 mod chosen;
 mod classes;
 mod cost;
-mod definitions;
 mod holds;
 mod instances;
 #[cfg(test)]
@@ -41,7 +39,6 @@ mod natives;
 mod nesting;
 mod observer;
 mod passed;
-mod places;
 mod resync;
 mod slots;
 mod start;
@@ -91,7 +88,6 @@ pub struct Trace {
     instances: instances::Instances,
     waiting: blame::Waiting,
     nestings: nesting::Nestings,
-    places: places::Places,
     passed: passed::Passed,
     methods: resync::Methods,
     statistics: TraceStatistics,
@@ -181,7 +177,6 @@ impl Trace {
             instances: instances::Instances::default(),
             waiting: blame::Waiting::default(),
             nestings: nesting::Nestings::default(),
-            places: places::Places::new(),
             passed: passed::Passed::new(vm),
             methods: resync::Methods::default(),
             statistics: TraceStatistics::default(),
@@ -234,7 +229,7 @@ impl Trace {
         let mut values = vec![
             ("instrumented.classes".to_owned(), statistics.classes.load(Relaxed)),
             ("instrumented.methods".to_owned(), statistics.methods.load(Relaxed)),
-            ("places".to_owned(), self.places.count()),
+            ("places".to_owned(), self.recorder.places().count()),
             ("instances".to_owned(), self.instances.count()),
             ("events.lost".to_owned(), statistics.lost_events.load(Relaxed)),
             ("threads.untraced".to_owned(), statistics.untraced_threads.load(Relaxed)),
@@ -243,7 +238,7 @@ impl Trace {
         ];
         values.push(("hold.one-in".to_owned(), self.one_in().into()));
         values.push(("blame.look_ns".to_owned(), self.look_ns()));
-        values.extend(self.places.left());
+        values.extend(self.recorder.places().left());
         values.extend(self.timed_probes());
         values.extend(self.bursts_statistics());
         for (key, value) in values {

@@ -194,13 +194,13 @@ impl Trace {
         entries: &[(&'static Cell, Held)],
     ) {
         if place != id::UNKNOWN {
-            self.define_place(context.generation, place);
+            self.recorder.define_place(context.generation, place);
         }
         let class = self.recorder.class_of_lock(context.generation, java, object).unwrap_or(0);
         let outer: Vec<Held> = entries
             .iter()
             .map(|(cell, held)| {
-                self.define_place(context.generation, held.place);
+                self.recorder.define_place(context.generation, held.place);
                 // Ids of the file before mean something else in this one.
                 let is_here = context.generation.log.contains(address_of(*cell));
                 Held { class: if is_here { held.class } else { id::UNKNOWN }, ..*held }

@@ -216,7 +216,7 @@ impl Trace {
 
     /// The method of a place; 0 of an unknown one.
     fn method_of(&self, place: u32) -> u64 {
-        self.places.with(place, |place| {
+        self.recorder.places().with(place, |place, _| {
             print(place.class.as_bytes(), place.method.as_bytes(), place.descriptor.as_bytes())
         })
     }

@@ -20,6 +20,8 @@ pub enum LockFlavor {
     Condition = 6,
     /// `CountDownLatch`: a synchronizer, but nobody holds it.
     Latch = 7,
+    /// What the JVM takes while it initializes a class.
+    Initialization = 8,
 }
 
 impl LockFlavor {
@@ -32,6 +34,7 @@ impl LockFlavor {
             5 => LockFlavor::Semaphore,
             6 => LockFlavor::Condition,
             7 => LockFlavor::Latch,
+            8 => LockFlavor::Initialization,
             _ => LockFlavor::Plain,
         }
     }
@@ -62,7 +65,7 @@ impl LockFlavor {
     /// path says, `reacquires` when `Condition.await` takes the lock again.
     pub fn kind(self, shared: bool, reacquires: bool) -> WaitKind {
         match self {
-            LockFlavor::Plain | LockFlavor::Latch => WaitKind::Park,
+            LockFlavor::Plain | LockFlavor::Latch | LockFlavor::Initialization => WaitKind::Park,
             LockFlavor::Condition => WaitKind::Condition,
             _ if reacquires => WaitKind::LockReacquire,
             LockFlavor::Lock => WaitKind::Lock,

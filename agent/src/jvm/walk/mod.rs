@@ -11,6 +11,7 @@
 //! - [`code`], [`heap`]: machine code
 //! - [`scopes`]: which methods and bytecodes a compiled frame stands for
 //! - [`methods`]: the ids of methods
+//! - [`variables`]: the names of local variables
 //! - [`exports`], [`layout`]: where the JVM has all that
 //!
 //! Nothing is guessed: where a frame is not of a kind that is known here, or a method's
@@ -25,11 +26,12 @@ mod layout;
 mod memory;
 mod methods;
 mod scopes;
+mod variables;
 
-use super::{Java, Object, Ti};
+use super::{Java, Object};
 use crate::fingerprint::{Fingerprint, Folded};
 use code::Kinds;
-use exports::Exports;
+pub use exports::Exports;
 use frames::{Frame, Frames, Unsure};
 use jvmti_bindings::sys::{
     jni::{jfieldID, jmethodID},
@@ -43,6 +45,7 @@ use std::{
     sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 use tyrion_wire::walks;
+pub use variables::LocalVariables;
 
 /// How many innermost frames can be skipped at most: buffers need room for them, too.
 pub const MOST_SKIPPED: usize = 3;
@@ -95,6 +98,8 @@ struct WalkCounts {
 
 /// What is needed of the JVM to find its structures.
 pub struct Hints<'a> {
+    /// What the JVM publishes of them.
+    pub exports: &'a Exports,
     /// The current thread, a platform thread.
     pub thread: Object<'a>,
     /// `Thread.eetop`, the address of its `JavaThread`.
@@ -112,7 +117,7 @@ impl Walker {
     /// # Errors
     /// What of the JVM is not known.
     pub fn find(
-        (ti, java): (Ti, Java),
+        java: Java,
         hints: &Hints<'_>,
         compares: bool,
         given_up: fn(),
@@ -120,12 +125,10 @@ impl Walker {
         if !JDKS.contains(&hints.version) {
             return Err("another JDK");
         }
-        let function = ti.any_function().ok_or("JVMTI")?;
-        let exports = Exports::find(function).ok_or("vmStructs")?;
         let thread = java.long_field(hints.thread, hints.eetop) as usize;
         let env = (java.raw() as usize).wrapping_sub(thread);
         Ok(Walker {
-            layout: Layout::of(&exports, hints.version, env)?,
+            layout: Layout::of(hints.exports, hints.version, env)?,
             kinds: Kinds::default(),
             ids: MethodIds::default(),
             enter: hints.enter,
@@ -204,7 +207,8 @@ impl Walker {
                     let location = unsafe { self.layout.location(method, bytecode) }.ok()?;
                     // SAFETY: as above.
                     let id = unsafe { self.ids.id(method) }?;
-                    print.add(id as u64, location as u64);
+                    // Another version of the method may have had this id.
+                    print.add(id as u64 ^ (method as u64).rotate_left(32), location as u64);
                 }
             }
         }
@@ -219,7 +223,8 @@ impl Walker {
             let pc = self.layout.real_pc(nmethod, pc, sp).ok()?;
             let add = |scope: scopes::Scope| {
                 let id = self.ids.id(scope.method);
-                print.add(id.unwrap_or(0) as u64, scope.location as u64);
+                let version = (scope.method as u64).rotate_left(32);
+                print.add(id.unwrap_or(0) as u64 ^ version, scope.location as u64);
                 is_known &= id.is_some();
                 is_known
             };
@@ -338,6 +343,16 @@ impl Walker {
         self.entry.store(entry, Relaxed);
         entry
     }
+}
+
+/// The word at an address.
+///
+/// # Safety
+/// There is one, which stays.
+#[inline]
+pub unsafe fn word(at: usize) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { read(at) }
 }
 
 fn load(count: &AtomicU64) -> u64 {

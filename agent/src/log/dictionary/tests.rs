@@ -4,15 +4,6 @@ use super::*;
 use crate::fingerprint::{fingerprint, marked};
 
 #[test]
-fn lines_are_those_at_or_before() {
-    let lines = [(0, 10), (4, 11), (9, 12)];
-    for (location, line) in [(-1, 0), (0, 10), (3, 10), (4, 11), (100, 12)] {
-        assert_eq!(line_at(&lines, location), line);
-    }
-    assert_eq!(line_at(&[], 3), 0);
-}
-
-#[test]
 fn fingerprints_tell_order_method_and_place() {
     let frame = |method: usize, location| jvmtiFrameInfo { method: method as _, location };
     let stacks = [
@@ -24,14 +15,22 @@ fn fingerprints_tell_order_method_and_place() {
         vec![frame(16, 1), frame(8, 1)],
         vec![frame(8, 1), frame(8, 1)],
     ];
-    let prints: std::collections::HashSet<_> = stacks.iter().map(|s| fingerprint(s)).collect();
+    let prints: std::collections::HashSet<_> =
+        stacks.iter().map(|s| fingerprint(s, |_| 0)).collect();
     assert_eq!(prints.len(), stacks.len());
+}
+
+#[test]
+fn fingerprints_tell_versions_of_methods() {
+    let frames = [jvmtiFrameInfo { method: 8 as _, location: 1 }];
+    let prints = [0, 1, 2].map(|version| fingerprint(&frames, |_| version));
+    assert_eq!(prints.into_iter().collect::<std::collections::HashSet<_>>().len(), 3);
 }
 
 #[test]
 fn fingerprints_tell_groups() {
     let frames = [jvmtiFrameInfo { method: 8 as _, location: 1 }];
-    let print = fingerprint(&frames);
+    let print = fingerprint(&frames, |_| 0);
     assert_eq!(within(0, print), print);
     let prints: std::collections::HashSet<_> = (0..1000).map(|n| within(n, print)).collect();
     assert_eq!(prints.len(), 1000);
@@ -40,11 +39,9 @@ fn fingerprints_tell_groups() {
 #[test]
 fn fingerprints_tell_marks() {
     let frames = [jvmtiFrameInfo { method: 8 as _, location: 1 }];
-    let print = fingerprint(&frames);
-    let flags = [false, true];
-    let marks = flags.iter().flat_map(|&cut| flags.map(|at_monitor| (cut, at_monitor)));
-    let prints: std::collections::HashSet<_> = marks.map(|mark| marked(print, mark)).collect();
-    assert_eq!(prints.len(), 4);
+    let print = fingerprint(&frames, |_| 0);
+    let prints: std::collections::HashSet<_> = (0..16).map(|mark| marked(print, mark)).collect();
+    assert_eq!(prints.len(), 16);
     assert!(prints.contains(&print));
 }
 

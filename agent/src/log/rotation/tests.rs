@@ -126,6 +126,7 @@ impl World {
             start_ns: clock::now_ns(),
             stack,
             lock: lock_id,
+            place: 0,
             owner,
         }
     }
@@ -138,7 +139,7 @@ impl World {
         pending: PendingWait,
     ) {
         let Generation { log, dictionary, .. } = generation;
-        let site = dictionary.site(log, pending.kind, pending.stack, pending.lock).unwrap();
+        let site = dictionary.site(log, pending.kind, (pending.stack, 0), pending.lock).unwrap();
         let ended = EndedWait {
             thread: thread.id(generation),
             site,

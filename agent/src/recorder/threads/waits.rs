@@ -21,6 +21,9 @@ pub struct PendingWait {
     pub stack: u32,
     /// The lock's id.
     pub lock: u32,
+    /// The number of the place where it is taken, as the code has it; 0 unknown. It is the
+    /// same in all generations.
+    pub place: u32,
     /// The owner, if known.
     pub owner: Owner,
 }

@@ -48,11 +48,12 @@ impl Watched {
         if !self.is_looked_at {
             self.is_looked_at = true;
             let place = self.of.cell.place.load(Relaxed);
-            self.slot = slot_of(trace.places.base(place));
+            let places = trace.recorder().places();
+            self.slot = slot_of(places.base(place));
             self.is_fit = is_fit(trace, place);
-            self.is_unpaired = trace
-                .places
-                .with(place, |place| !place.is_paired && place.kind == WaitKind::Monitor);
+            self.is_unpaired = places.with(place, |place, is_paired| {
+                !is_paired && place.taken.kind == WaitKind::Monitor
+            });
         }
     }
 
@@ -123,7 +124,8 @@ pub enum Weight {
 /// Whether a place can be counted in bursts: all probes of its releases know it, or look
 /// for what is held. Permits of semaphores may be given back by any thread.
 pub fn is_fit(trace: &Trace, place: u32) -> bool {
-    trace.places.with(place, |place| place.is_paired && place.kind != WaitKind::Semaphore)
+    let places = trace.recorder().places();
+    places.with(place, |place, is_paired| is_paired && place.taken.kind != WaitKind::Semaphore)
 }
 
 /// A number of a cell that is counted in bursts.
