@@ -204,6 +204,23 @@ fn decode<'a>(mut code: Reader<'a>) -> impl Iterator<Item = Result<Instruction<'
     })
 }
 
+/// A hash of what code does where: of its instructions and their places, without what they
+/// refer to, for which a JVM may have other numbers than the class file.
+pub fn code_print(code: &[u8]) -> u64 {
+    let (mut reader, mut pc) = (Reader::new(code, 0), Pc(0));
+    // FNV-1a.
+    let mut print = 0xcbf2_9ce4_8422_2325_u64;
+    while !reader.is_empty() {
+        let Ok(instruction) = Instruction::decode(&mut reader, pc) else { break };
+        let [high, low] = pc.0.to_be_bytes();
+        for byte in [high, low, instruction.opcode()] {
+            print = (print ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+        pc = instruction.next_pc();
+    }
+    print
+}
+
 /// Whether code calls a static method of a class, given by its internal name. Code and constants
 /// are as JVMTI gives them.
 pub fn calls_static(pool: &ConstantPool<'_>, code: &[u8], class: &str) -> bool {

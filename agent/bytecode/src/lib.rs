@@ -19,7 +19,7 @@ mod pool_writer;
 mod reader;
 
 pub use class::{ClassFile, Method};
-pub use code::{Code, Handler, Variable, calls_static};
+pub use code::{Code, Handler, Variable, calls_static, code_print};
 pub use error::ClassError;
 pub use instruction::Instruction;
 pub use instrument::{Instrumented, Left, Moved, Shifts, instrument};

@@ -215,6 +215,11 @@ impl Recorder {
         self.versions.note_redefinition();
     }
 
+    /// What tells this version of a method from the others with its id.
+    pub fn version(&self, method: jmethodID) -> u64 {
+        self.versions.of(method)
+    }
+
     /// How often two ways to walk a stack differed, if that was asked.
     pub fn account_of_walks(&self) -> Option<String> {
         self.walker.as_ref()?.account()

@@ -19,7 +19,7 @@ use std::{
     hash::{Hash, Hasher},
     sync::{Arc, Mutex},
 };
-use tyrion_bytecode::{Moved, Shifts};
+use tyrion_bytecode::{Moved, Shifts, code_print};
 use tyrion_plan::{Place, taking::Taken};
 use tyrion_wire::{
     WaitKind,
@@ -54,7 +54,7 @@ struct Inner {
     bases: HashMap<u32, u32>,
     /// The places of which not all probes of releases have the number.
     unpaired: HashSet<u32>,
-    /// By method and the length of its code with probes, where its instructions were.
+    /// By method and its code with probes, where its instructions were.
     moved: HashMap<u64, Shifts>,
     /// Methods that were left alone, by reason.
     left: BTreeMap<String, u64>,
@@ -145,17 +145,17 @@ impl Places {
     /// Remembers where the instructions of a class's methods were before they got probes.
     pub fn remember_moves(&self, class: &str, moved: Vec<Moved>) {
         let mut inner = lock(&self.inner);
-        for Moved { name, descriptor, length, shifts } in moved {
-            inner.moved.insert(hash(&(class, &*name, &*descriptor, length)), shifts);
+        for Moved { name, descriptor, print, shifts } in moved {
+            inner.moved.insert(hash(&(class, &*name, &*descriptor, print)), shifts);
         }
     }
 
     /// Where an instruction of a method was before the method got probes, if it did, by
-    /// its class, name and descriptor and the length of its code.
-    pub fn in_class_file(&self, method: (&str, &str, &str), length: usize, pc: u16) -> u16 {
+    /// its class, name and descriptor and its code.
+    pub fn in_class_file(&self, method: (&str, &str, &str), code: &[u8], pc: u16) -> u16 {
         let (class, name, descriptor) = method;
         let inner = lock(&self.inner);
-        let shifts = inner.moved.get(&hash(&(class, name, descriptor, length)));
+        let shifts = inner.moved.get(&hash(&(class, name, descriptor, code_print(code))));
         shifts.and_then(|shifts| shifts.before(pc)).unwrap_or(pc)
     }
 

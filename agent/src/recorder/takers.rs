@@ -208,7 +208,7 @@ impl Recorder {
             true => (first_line, 0),
             false => {
                 let of = (class.as_str(), name.as_str(), descriptor.as_str());
-                let bytecode = self.places.in_class_file(of, method.code.len(), at.0);
+                let bytecode = self.places.in_class_file(of, &method.code, at.0);
                 (info.line_at(at.0.into()), bytecode)
             }
         };

@@ -76,7 +76,7 @@ struct Watch<'j> {
     subjects: Vec<Subject<'static>>,
     frames: Vec<jvmtiFrameInfo>,
     /// Where a frame really is that waits for a monitor.
-    entered: Table<(u64, u64), i64>,
+    entered: Table<(u64, u64, u64), i64>,
 }
 
 /// A thread whose stack is asked for.

@@ -9,6 +9,7 @@ use super::probes::Probes;
 use super::tables;
 use super::{body, handlers, put_sized, put_u2};
 use crate::class::Method;
+use crate::code::code_print;
 use crate::instruction::Instruction;
 use crate::plan::{MethodPlan, Reason};
 use crate::pool_writer::PoolWriter;
@@ -24,8 +25,8 @@ pub(super) struct CodePatch {
     /// What it replaces in the class file.
     pub(super) replaces: Range<usize>,
     pub(super) contents: Vec<u8>,
-    /// How many bytes of code there are.
-    pub(super) length: usize,
+    /// What tells the code from other code.
+    pub(super) print: u64,
     /// How far the instructions moved.
     pub(super) shifts: Shifts,
 }
@@ -66,7 +67,7 @@ pub(super) fn rewrite<'a>(
         catch_all: catch_all_frame(method, &layout, &reads, pool)?,
     };
 
-    let mut length = 0;
+    let mut print = 0;
     let mut contents = Vec::with_capacity(old.rest().len() * 2);
     put_sized(&mut contents, |out| {
         put_u2(out, probes.max_stack);
@@ -74,14 +75,14 @@ pub(super) fn rewrite<'a>(
         put_sized(out, |out| {
             let start = out.len();
             body::write(out, &instructions, &probes, &layout)?;
-            length = out.len() - start;
+            print = code_print(out.get(start..).unwrap_or_default());
             Ok::<_, Reason>(())
         })?;
         tables::write_handlers(out, &code, &layout)?;
         tables::write_attributes(out, &code, &layout, &new_frames)
     })?;
     let replaces = old.offset() - LENGTH..old.offset() + old.rest().len();
-    Ok(CodePatch { replaces, contents, length, shifts: layout.shifts() })
+    Ok(CodePatch { replaces, contents, print, shifts: layout.shifts() })
 }
 
 /// Checks what the rest relies on about how control flows.

@@ -15,6 +15,7 @@ mod probes;
 mod tables;
 
 use crate::class::{ClassFile, Method};
+use crate::code::code_print;
 use crate::plan::{MethodPlan, Reason};
 use crate::pool_writer::PoolWriter;
 use core::ops::Range;
@@ -41,8 +42,8 @@ pub struct Moved {
     pub name: String,
     /// Its descriptor.
     pub descriptor: String,
-    /// How many bytes of code it has now.
-    pub length: usize,
+    /// The [print](code_print) of its code now.
+    pub print: u64,
     /// How far its instructions moved.
     pub shifts: Shifts,
 }
@@ -74,8 +75,8 @@ pub fn instrument(
         let mark = pool.mark();
         let (name, descriptor) = (method.name().to_string(), method.descriptor().to_string());
         match method::rewrite(&method, &plan, &mut pool) {
-            Ok(CodePatch { length, shifts, replaces, contents }) => {
-                moved.push(Moved { name, descriptor, length, shifts });
+            Ok(CodePatch { print, shifts, replaces, contents }) => {
+                moved.push(Moved { name, descriptor, print, shifts });
                 patches.push((replaces, contents));
             }
             Err(reason) => {

@@ -222,7 +222,8 @@ impl Watch<'_> {
         if innermost.location < 0 {
             return;
         }
-        let key = (innermost.method as u64, innermost.location as u64);
+        let version = self.sampler.recorder.version(innermost.method);
+        let key = (innermost.method as u64, version, innermost.location as u64);
         if self.entered.len() >= ENTERED_LIMIT {
             self.entered.clear();
         }
