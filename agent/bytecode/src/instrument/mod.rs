@@ -15,7 +15,6 @@ mod probes;
 mod tables;
 
 use crate::class::{ClassFile, Method};
-use crate::code::code_print;
 use crate::plan::{MethodPlan, Reason};
 use crate::pool_writer::PoolWriter;
 use core::ops::Range;
