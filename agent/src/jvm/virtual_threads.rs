@@ -20,10 +20,13 @@ const UNMOUNT: &CStr = c"com.sun.hotspot.events.VirtualThreadUnmount";
 const CLASS: &str = "java/lang/VirtualThread";
 /// Classes by whose methods a virtual thread comes from `LockSupport` to where it
 /// leaves its carrier.
-const MACHINERY: [&str; 5] = [
+const MACHINERY: [&str; 7] = [
     CLASS,
     "jdk/internal/misc/VirtualThreads",
+    // Which of them has the method differs: on JDK 21 it is the second one, on 25 the first.
+    "java/lang/System$1",
     "java/lang/System$2",
+    "java/lang/System$3",
     "jdk/internal/misc/Unsafe",
     "jdk/internal/vm/Continuation",
 ];

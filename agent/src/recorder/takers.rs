@@ -38,13 +38,19 @@ const LIMIT: usize = 1 << 16;
 
 const UTIL: &[u8] = b"Ljava/util/concurrent/";
 /// What a thread parks by: a probe, the native method, and how virtual threads come there.
-const PARKING: [&[u8]; 5] = [
+const PARKING: [&[u8]; 4] = [
     b"Ljava/lang/TyrionProbe;",
     b"Ljdk/internal/misc/Unsafe;",
     b"Ljava/lang/VirtualThread;",
-    b"Ljava/lang/System$2;",
     b"Ljdk/internal/misc/VirtualThreads;",
 ];
+
+/// Whether it is one of the anonymous classes of `System`: by which of them virtual threads
+/// come to a park differs between JDKs.
+fn is_within_system(class: &[u8]) -> bool {
+    let number = class.strip_prefix(b"Ljava/lang/System$").and_then(|rest| rest.strip_suffix(b";"));
+    number.is_some_and(|digits| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
+}
 
 /// How a thread comes to wait for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,6 +77,7 @@ impl Way {
                     name.starts_with(b"locks/")
                         || name.starts_with(b"Semaphore")
                         || PARKING.contains(&class)
+                        || is_within_system(class)
                 }
             },
         }
@@ -338,6 +345,10 @@ mod tests {
             (Way::Park, "Ljava/util/concurrent/LinkedBlockingQueue;", "take", false),
             (Way::Park, "Lcom/acme/Mutex$Sync;", "lock", false),
             (Way::Park, "Ljava/lang/Object;", "wait", false),
+            (Way::Park, "Ljava/lang/System$1;", "parkVirtualThread", true),
+            (Way::Park, "Ljava/lang/System$2;", "parkVirtualThread", true),
+            (Way::Park, "Ljava/lang/System$Logger;", "log", false),
+            (Way::Park, "Ljava/lang/System;", "exit", false),
             (Way::Park, "Ljava/util/concurrent/ForkJoinPool;", "managedBlock", true),
             (Way::Park, "Ljava/util/concurrent/ForkJoinPool;", "compensatedBlock", true),
             (Way::Park, "Ljava/util/concurrent/ForkJoinPool;", "registerWorker", false),
