@@ -11,7 +11,7 @@ use tyrion_wire::{
     WaitKind,
     def::{id, place_flag},
     slot::Pending,
-    trace::{AcquisitionCell, Held, Hold, Instance, Nest},
+    trace::{AcquisitionCell, Held, Hold, Instance, Nest, nest_flag},
     wake::Wake,
 };
 
@@ -108,8 +108,23 @@ impl Scenario {
     }
 
     pub(super) fn nest(&mut self, thread: u32, at_ns: u64, taken: (Held, u32), outer: &[Held]) {
-        let (inner, stack) = taken;
-        let nest = Nest { delta_ns: 0, inner, stack, outer: outer.into(), flags: 0 };
+        self.nest_with(thread, at_ns, taken, outer, 0);
+    }
+
+    /// The same of a lock that is only tried.
+    pub(super) fn tries(&mut self, thread: u32, at_ns: u64, taken: (Held, u32), outer: &[Held]) {
+        self.nest_with(thread, at_ns, taken, outer, nest_flag::TRIED);
+    }
+
+    fn nest_with(
+        &mut self,
+        thread: u32,
+        at_ns: u64,
+        (inner, stack): (Held, u32),
+        outer: &[Held],
+        flags: u64,
+    ) {
+        let nest = Nest { delta_ns: 0, inner, stack, outer: outer.into(), flags };
         self.log.nest(self.lanes[&thread], START_NS + at_ns, nest).unwrap();
     }
 

@@ -178,11 +178,15 @@ impl Builder<'_> {
             if from == to {
                 continue;
             }
+            says = true;
+            // Who only tries does not wait for ever, so this is no part of a deadlock.
+            if nesting.is_tried {
+                continue;
+            }
             let kind = [outer, inner].map(|known| (known.class, known.place, known.kind));
             let way = (self.kinds.of(kind), held, outer.is_read(), inner.is_read());
             let ways = self.edges.entry((from, to)).or_default();
             ways.entry(way).or_default().entry((thread, many)).or_insert(record);
-            says = true;
         }
         says
     }
