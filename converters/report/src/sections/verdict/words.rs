@@ -325,7 +325,12 @@ fn label(lock: &LockRef, objects: u64) -> String {
         return name(&format!("initialization of {}", simple_class(class)));
     }
     let (called, class) = lock.telling();
-    let label = name(&lock_called(called, simple_class(class), &lock.identity()));
+    let identity = match class.strip_suffix(".class") {
+        // There is but one.
+        Some(_) => String::new(),
+        None => lock.identity(),
+    };
+    let label = name(&lock_called(called, simple_class(class), &identity));
     match objects {
         0 | 1 => label,
         objects => format!("{label}, {} objects,", thousands(objects)),
@@ -333,7 +338,9 @@ fn label(lock: &LockRef, objects: u64) -> String {
 }
 
 fn simple_class(class: &str) -> &str {
-    class.rsplit('.').next().unwrap_or_default()
+    let own = class.strip_suffix(".class").unwrap_or(class);
+    let package = own.rfind('.').map_or(0, |at| at + 1);
+    class.get(package..).unwrap_or_default()
 }
 
 fn name(name: &str) -> String {
@@ -377,5 +384,6 @@ mod tests {
         assert_eq!(label(&lock("", "a.Account", 0), 12), "Account, 12 objects,");
         let initialization = lock("initialization of a.b.Foo", "int[]", 3);
         assert_eq!(label(&initialization, 1), "initialization of Foo");
+        assert_eq!(label(&lock("", "a.b.Foo.class", 2), 1), "Foo.class");
     }
 }
