@@ -236,7 +236,9 @@ impl Builder<'_> {
         let place = definitions.places().get(held.place)?;
         let class = self.class(run, held);
         let identity = match held.hash {
-            0 if is_by_name(log) => Some(Identity::Name(names.called(held.class, place.name).1)),
+            0 if is_by_name(log) => {
+                Some(Identity::Name(names.place_parts(held.place, held.class).1))
+            }
             0 => None,
             hash => Some(Identity::Hash(hash)),
         };
