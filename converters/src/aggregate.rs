@@ -31,7 +31,7 @@ pub(crate) use known::known_thread;
 pub use notes::{Lost, Notes};
 pub use result::Aggregate;
 
-use crate::{filter::Filter, states::StateReader, withheld::Withheld};
+use crate::{filter::Filter, identity, states::StateReader, withheld::Withheld};
 use build::Builder;
 use owned::OwnedSums;
 use sampled::Samples;
@@ -98,6 +98,7 @@ fn pass_over(
     most: usize,
     progress: &(dyn Fn(u64) + Sync),
 ) -> (Aggregate, Vec<Option<OwnedSums>>) {
+    identity::agree(logs);
     let mut builder = Builder::new(filter, withheld);
     let mut owned = Vec::new();
     for (run, log) in logs.iter().enumerate() {

@@ -4,12 +4,13 @@
 
 pub use crate::names::{lock_called, readable_class};
 use crate::{
+    identity::Locks,
     java,
     profile::{CUT, NO_PROBE},
 };
 use regex::Regex;
-use tyrion_formats::{LockSite, Recording, UNKNOWN, limits::MAX_DEPTH};
-use tyrion_wire::def::id::{self, CUT_STACK, EMPTY_STACK, NO_STRING};
+use tyrion_formats::{LockSite, Recording, UNKNOWN, WaitSite, limits::MAX_DEPTH};
+use tyrion_wire::def::id::{self, CUT_STACK, EMPTY_STACK};
 
 /// Names for the ids of a log.
 #[derive(Clone, Copy)]
@@ -42,44 +43,49 @@ impl Names<'_> {
         format!("{}#{id}", self.lock_class(id))
     }
 
-    /// What a profile calls locks of a class that the program gives this name,
-    /// a string: class and name. The name is empty if it says no more than the
-    /// class.
-    pub fn called(&self, class: u32, name: u32) -> (String, String) {
-        let class = java::public_class(&self.class(class)).to_owned();
-        (class, java::telling_name(&self.0.text(name)).to_owned())
+    /// A class as the program knows it: locks of `java.util.concurrent` are of classes
+    /// that are private.
+    pub fn public_class(&self, class: u32) -> String {
+        java::public_class(&self.class(class)).to_owned()
     }
 
-    /// The class of a lock as the program knows it, and what the program calls
-    /// it; empty when that is not known or tells no more than the class.
+    /// What the lock of a wait is called: its class as the program knows it, and its
+    /// name; empty when that is not known or tells no more than the class.
+    pub fn site_parts(&self, site: &WaitSite) -> (String, String) {
+        let locks = Locks::of(self.0);
+        locks.label(locks.at_site(site))
+    }
+
+    /// The same of a lock by its id, where it is not known where it was waited for.
     pub fn lock_parts(&self, id: u32) -> (String, String) {
-        let name = self.0.definitions().lock_name(id);
-        let class = java::public_class(&self.lock_class(id)).to_owned();
-        (class, self.telling_name(name.unwrap_or(NO_STRING)))
+        let locks = Locks::of(self.0);
+        locks.label(locks.with_id(id))
     }
 
-    /// As [`Names::lock_parts`], of the locks of a class that are called so: the
-    /// ids of a class and of a name.
-    pub fn class_parts(&self, class: u32, name: u32) -> (String, String) {
-        (java::public_class(&self.class(class)).to_owned(), self.telling_name(name))
+    /// The same of the locks of a class that are taken at a place: the ids of both.
+    pub fn place_parts(&self, place: u32, class: u32) -> (String, String) {
+        let locks = Locks::of(self.0);
+        locks.label(locks.at_place(place, class))
     }
 
-    fn telling_name(&self, name: u32) -> String {
-        java::telling_name(&self.0.text(name)).to_owned()
+    /// Whether a filter finds something in what the lock of a wait is called: its class,
+    /// as the program or the JVM calls it, one of its names or its identity.
+    pub fn site_matches(&self, regex: &Regex, site: &WaitSite) -> bool {
+        let locks = Locks::of(self.0);
+        let (node, class) = (locks.at_site(site), self.lock_class(site.lock));
+        locks.matches(regex, node, &class, site.lock)
     }
 
-    /// Whether a filter finds something in what a lock is called: its class, as
-    /// the program or the JVM calls it, its name or its identity.
+    /// The same of a lock by its id, where it is not known where it was waited for.
     pub fn lock_matches(&self, regex: &Regex, id: u32) -> bool {
-        let name = self.0.definitions().lock_name(id).map_or("".into(), |name| self.0.text(name));
-        java::lock_matches(regex, &self.lock_class(id), java::telling_name(&name), id)
+        let locks = Locks::of(self.0);
+        locks.matches(regex, locks.with_id(id), &self.lock_class(id), id)
     }
 
-    /// As [`Names::lock_matches`], of locks of a class that the program gives
-    /// this name, a string.
-    pub fn called_matches(&self, regex: &Regex, class: u32, name: u32) -> bool {
-        let name = self.0.text(name);
-        java::lock_matches(regex, &self.class(class), java::telling_name(&name), 0)
+    /// The same of the locks of a class that are taken at a place: the ids of both.
+    pub fn place_matches(&self, regex: &Regex, place: u32, class: u32) -> bool {
+        let locks = Locks::of(self.0);
+        locks.matches(regex, locks.at_place(place, class), &self.class(class), 0)
     }
 
     /// Where a lock was taken: `com.acme.Foo.bar(Foo.java:12)`.

@@ -127,6 +127,13 @@ impl<'a> Timeline<'a> {
         self.source.ids.get(run as usize)?.lock(id)
     }
 
+    /// The lock of the profile that a site's waits are for, a lock of the log: as the
+    /// profile has it at the site, or else anywhere.
+    pub fn lock_of_site(&self, run: u32, site: u32, id: u32) -> Option<u32> {
+        let ids = self.source.ids.get(run as usize)?;
+        ids.site(site).map(|(_, lock, _)| lock).or_else(|| ids.lock(id))
+    }
+
     /// The clock of all times.
     pub fn axis(&self) -> &Axis {
         &self.axis

@@ -303,10 +303,11 @@ fn asked(log: &Recording, filter: &Filter, known: &HashMap<u32, KnownSite>) -> A
         regex.is_none_or(|regex| regex.is_match(&names.thread(id)))
     };
     let mut sites = vec![false; log.definitions().sites().len()];
-    for (&id, known) in known {
+    for &id in known.keys() {
         let regex = filter.lock.as_ref();
-        if let Some(site) = sites.get_mut(id as usize) {
-            *site = regex.is_none_or(|regex| names.lock_matches(regex, known.lock));
+        let own = log.definitions().sites().get(id);
+        if let (Some(site), Some(own)) = (sites.get_mut(id as usize), own) {
+            *site = regex.is_none_or(|regex| names.site_matches(regex, own));
         }
     }
     let threads = 0..log.definitions().threads().len().max(1) as u32;

@@ -15,6 +15,7 @@ mod events;
 mod facts;
 mod fast;
 mod hold_mode;
+mod kept;
 mod modes;
 mod options;
 mod sampled;
@@ -72,6 +73,7 @@ pub struct Recording {
     pub(crate) counters: Vec<Counters>,
     pub(crate) damage: Vec<Damage>,
     pub(crate) end_ns: OnceLock<u64>,
+    pub(crate) kept: kept::Kept,
     /// Length of the file that it was made from, in bytes.
     pub(crate) file_len: Option<u64>,
 }

@@ -112,6 +112,7 @@ pub fn run(args: DiffArgs) -> CommandResult {
     let read = |paths: &[PathBuf]| logs::open_all(paths, &args.inputs);
     let (before, after) = (read(before)?, read(after)?);
     args.inputs.tell_unused(before.iter().chain(&after));
+    tyrion_converters::identity::agree_on_sides([&before, &after]);
     for target in pictures::targets(&args) {
         target.spare_logs()?;
     }

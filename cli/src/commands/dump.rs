@@ -9,7 +9,7 @@ mod wake;
 
 use super::{
     cache::Cache,
-    lock_names::{LockNames, lock_name, shown_lock},
+    lock_names::{LockNames, name_of, shown_lock},
     rendered::Stacks,
     sample_filter::SampleFilter,
 };
@@ -33,10 +33,11 @@ use tyrion_converters::{
     describe::Names,
     filter::{Filter, Window},
     harmless,
+    identity::{Locks, Node},
     outputs::units,
     withheld::Withheld,
 };
-use tyrion_formats::{Damage, Entry, Event, Recording};
+use tyrion_formats::{Damage, Entry, Event, Recording, WaitSite};
 use tyrion_wire::{
     WaitKind,
     cell::Cell,
@@ -155,7 +156,7 @@ struct Dump<'a> {
     withheld: Withheld,
     json: bool,
     threads: Cache<u32, (String, bool)>,
-    locks: Cache<u32, Lock>,
+    locks: Cache<(u32, Node), Lock>,
     /// Whether the filter wants a site.
     wanted: HashMap<u32, bool>,
     lock_names: LockNames<'a>,
@@ -385,21 +386,32 @@ impl<'a> Dump<'a> {
     /// What a site is, if the filter wants it.
     fn site(&mut self, id: u32) -> Option<Site> {
         let (names, filter) = (self.names, self.filter);
-        let site = self.log.definitions().sites().get(id)?;
-        let is_wanted = |regex| names.lock_matches(regex, site.lock);
+        let site = *self.log.definitions().sites().get(id)?;
+        let is_wanted = |regex| names.site_matches(regex, &site);
         let wanted = filter.kinds.takes(site.kind, || self.withheld.is_withheld_site(0, id))
             && filter
                 .lock
                 .as_ref()
                 .is_none_or(|regex| *self.wanted.entry(id).or_insert_with(|| is_wanted(regex)));
-        wanted.then(|| Site { kind: site.kind, lock: self.lock(site.lock), stack: site.stack })
+        wanted.then(|| Site { kind: site.kind, lock: self.lock_of(&site), stack: site.stack })
+    }
+
+    /// What the lock of a site is called.
+    fn lock_of(&mut self, site: &WaitSite) -> Rc<Lock> {
+        let node = Locks::of(self.log).at_site(site);
+        self.lock_as(site.lock, node)
     }
 
     /// What a lock is called.
     fn lock(&mut self, id: u32) -> Rc<Lock> {
+        let node = Locks::of(self.log).with_id(id);
+        self.lock_as(id, node)
+    }
+
+    fn lock_as(&mut self, id: u32, node: Node) -> Rc<Lock> {
         let (names, log) = (self.names, self.log);
-        self.locks.get(id, || {
-            let (name, class) = (lock_name(log, id), names.lock_class(id));
+        self.locks.get((id, node), || {
+            let (name, class) = (name_of(log, id, node), names.lock_class(id));
             let lock = Lock { id: names.lock(id), name, class };
             let len = lock.id.len() + lock.name.len() + lock.class.len();
             (lock, len)

@@ -8,6 +8,7 @@ use tyrion_converters::{
     describe::Names,
     filter::{Filter, Kinds},
     harmless,
+    identity::{Locks, Node},
 };
 use tyrion_formats::{Recording, UNKNOWN};
 use tyrion_wire::{
@@ -21,7 +22,7 @@ use tyrion_wire::{
 pub struct NamedSite {
     /// What kind of lock; `None` when the place's definition is lost.
     pub kind: Option<WaitKind>,
-    /// What the program calls the lock; may be empty.
+    /// What the program calls the lock there, as the log has it; may be empty.
     pub name: String,
     /// `com.acme.Cache.get(Cache.java:22)`.
     pub at: String,
@@ -39,6 +40,10 @@ impl NamedSite {
 pub struct NamedLock {
     /// Where.
     pub site: Rc<NamedSite>,
+    /// What it is called; may be empty.
+    name: Rc<String>,
+    /// What it is.
+    node: Node,
     /// Its class.
     pub class: Rc<String>,
     /// Its identity hash, 0 when unknown.
@@ -53,7 +58,7 @@ impl NamedLock {
     pub fn add_to(&self, mut record: Value) -> Value {
         record["kind"] = json!(self.site.kind_name());
         record["lock"] = json!(self.id());
-        record["lock_name"] = json!(self.site.name);
+        record["lock_name"] = json!(*self.name);
         record["lock_class"] = json!(*self.class);
         record["hash"] = json!((self.hash != 0).then_some(self.hash));
         record["at"] = json!(self.site.at);
@@ -67,12 +72,12 @@ impl NamedLock {
 
     /// `Cache.map (java.lang.Object#7)`, or without a name `java.lang.Object#7`.
     pub fn text(&self) -> String {
-        with_name(&self.site.name, &self.id())
+        with_name(&self.name, &self.id())
     }
 
     /// The same, as it may be shown.
     pub fn shown(&self) -> String {
-        shown_lock(&self.site.name, &self.id())
+        shown_lock(&self.name, &self.id())
     }
 
     /// The lock and its place, as they may be shown.
@@ -88,6 +93,9 @@ pub struct LockNames<'a> {
     filter: &'a Filter,
     sites: RefCell<Cache<u32, NamedSite>>,
     classes: RefCell<Cache<u32, String>>,
+    locks: Locks<'a>,
+    /// Names by what locks are and where they are taken.
+    called: RefCell<Cache<(Node, u32), String>>,
     /// The ids of contended locks, by class and identity hash.
     contended: HashMap<(u32, u32), u32>,
 }
@@ -100,7 +108,8 @@ impl<'a> LockNames<'a> {
             .filter_map(|(lock, hash)| Some(((*definitions.locks().get(lock)?, hash), lock)))
             .collect();
         let (sites, classes) = (RefCell::new(Cache::new()), RefCell::new(Cache::new()));
-        LockNames { log, names: Names(log), filter, sites, classes, contended }
+        let (locks, called) = (Locks::of(log), RefCell::new(Cache::new()));
+        LockNames { log, names: Names(log), filter, sites, classes, locks, called, contended }
     }
 
     /// A place.
@@ -133,7 +142,17 @@ impl<'a> LockNames<'a> {
             let len = class.len();
             (class, len)
         });
-        NamedLock { site: self.site(held.place), class, hash: held.hash, identity }
+        let site = self.site(held.place);
+        let node = self.locks.at_place(held.place, held.class);
+        let name = self.called.borrow_mut().get((node, held.place), || {
+            let name = match self.locks.tells_places() {
+                true => self.locks.label(node).1,
+                false => site.name.clone(),
+            };
+            let len = name.len();
+            (name, len)
+        });
+        NamedLock { site, name, node, class, hash: held.hash, identity }
     }
 
     /// Whether the filter wants this lock: its kind, and its class with or
@@ -143,9 +162,10 @@ impl<'a> LockNames<'a> {
         let kind = lock.site.kind.map_or(kinds == Kinds::all(), |kind| kinds.contains(kind));
         let named = || {
             self.filter.lock.as_ref().is_none_or(|regex| {
-                [&*lock.class, &lock.id(), &lock.site.name, &lock.text()]
-                    .into_iter()
-                    .any(|name| !name.is_empty() && regex.is_match(name))
+                let names = [&*lock.class, &lock.id(), &lock.name, &lock.text()];
+                names.into_iter().any(|name| !name.is_empty() && regex.is_match(name))
+                    || self.locks.tells_places()
+                        && self.locks.matches(regex, lock.node, &lock.class, id::UNKNOWN)
             })
         };
         kind && named()
@@ -157,10 +177,20 @@ impl<'a> LockNames<'a> {
     }
 }
 
-/// What the program calls a lock of waits; empty when that is not known.
-pub fn lock_name(log: &Recording, lock: u32) -> String {
+/// What the program calls a lock of waits, by its id and what it is where it is waited
+/// for; empty when that is not known. Where places are not known it is as the log has it.
+pub fn name_of(log: &Recording, lock: u32, node: Node) -> String {
+    let locks = Locks::of(log);
+    if locks.tells_places() {
+        return locks.label(node).1;
+    }
     let name = log.definitions().lock_name(lock);
     name.map_or(String::new(), |name| log.text(name).into_owned())
+}
+
+/// The same of a lock of which it is not known where it is waited for.
+pub fn lock_name(log: &Recording, lock: u32) -> String {
+    name_of(log, lock, Locks::of(log).with_id(lock))
 }
 
 /// `Cache.map (java.lang.Object#7)`, or without a name what stands in brackets.

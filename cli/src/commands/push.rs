@@ -25,6 +25,7 @@ use std::{
 use tyrion_converters::{
     aggregate::{aggregate, aggregate_by_owner},
     filter::{Filter, FilterError, Kinds, duration_ns},
+    identity,
     outputs::{OutputOptions, otlp, units},
     profile::Profile,
 };
@@ -307,6 +308,8 @@ impl Push<'_> {
     /// All that a file has, by owner as long as these are not too many.
     fn profile(&mut self, log: &Recording) -> Result<Profile, Failure> {
         let logs = std::slice::from_ref(log);
+        // Labels stay the same from batch to batch.
+        identity::agree_on_whole(logs);
         let (filter, jobs) = (&self.filter, &self.args.jobs);
         let head = &mut self.state.file(logs::file_number(log)).head;
         if head.without_owners {

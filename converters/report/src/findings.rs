@@ -61,6 +61,7 @@ pub fn find<'a>(
     options: &ReportOptions,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Findings<'a> {
+    tyrion_converters::identity::agree(logs);
     let others = OtherWaits::find(logs, filter);
     let aggregate = aggregate_knowing(logs, filter, &others.judged, progress);
     second::find(logs, filter, options, (aggregate, others), progress)

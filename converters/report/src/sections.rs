@@ -12,6 +12,8 @@ pub mod lines;
 pub mod lock_order;
 pub mod near_misses;
 pub mod overview;
+#[cfg(test)]
+mod same_name;
 pub mod sampled;
 #[cfg(test)]
 mod scenario;

@@ -144,7 +144,7 @@ impl Rows<'_, '_> {
         if !self.filter.kinds.contains(own.kind) {
             return None;
         }
-        let lock = self.resolver.lock_of_class(class, own.name, self.filter.lock.as_ref())?;
+        let lock = self.resolver.lock_of_place(place, class, self.filter.lock.as_ref())?;
         Some((self.resolver.place_frame(own), lock, own.kind))
     }
 

@@ -14,6 +14,7 @@ use super::{
 use crate::{
     filter::States,
     filter::{Filter, Window},
+    identity::Node,
     profile::{NO_OWNER, Run, WaitRow},
     state::State,
     totals::KindTotals,
@@ -306,17 +307,19 @@ fn wait_keys(
 ) -> (Vec<WaitKey>, Vec<u32>) {
     let sites = log.definitions().sites();
     let chosen = |(id, site): &(u32, &tyrion_formats::WaitSite)| takes(*id, site.kind);
-    let mut locks: Vec<u32> = sites.iter().filter(chosen).map(|(_, site)| site.lock).collect();
+    let node_of = |site: &tyrion_formats::WaitSite| (site.lock, resolver.node_of(site));
+    let nodes: Vec<Option<(u32, Node)>> =
+        sites.iter().map(|it| chosen(&it).then(|| node_of(it.1))).collect();
+    let mut locks: Vec<(u32, Node)> = nodes.iter().flatten().copied().collect();
     locks.sort_unstable();
     locks.dedup();
     let locks = resolver.locks(&locks, filter.lock.as_ref());
     let mut key_of_site = vec![UNKNOWN; sites.len()];
     let mut wait_keys = Vec::new();
     let mut of_sites = Vec::new();
-    for (id, site) in sites.iter() {
+    for ((id, site), node) in sites.iter().zip(nodes) {
         key_of_site[id as usize] = LEFT_OUT;
-        let lock = locks.get(&site.lock).copied();
-        if let Some(lock) = lock.filter(|_| chosen(&(id, site))) {
+        if let Some(&lock) = node.and_then(|node| locks.get(&node)) {
             let key = (resolver.stack(site.stack), lock, site.kind);
             wait_keys.push(key);
             of_sites.push((id, key));

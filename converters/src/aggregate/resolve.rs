@@ -1,12 +1,13 @@
 //! From the ids of a log to those of the profile.
 
 use super::{hash::Table, ids::LogIds, result::Aggregate};
+use crate::identity::{Locks, Node};
 use crate::java;
 use crate::profile::{CUT, Frame, Function, GROUP, Lock, NO_LOCK, NO_PROBE, Profile, Stack};
 use regex::Regex;
 use std::collections::HashMap;
-use tyrion_formats::{LockSite, Recording, UNKNOWN, limits::MAX_DEPTH};
-use tyrion_wire::def::id::{self, CUT_STACK, EMPTY_STACK, NO_STRING};
+use tyrion_formats::{LockSite, Recording, UNKNOWN, WaitSite, limits::MAX_DEPTH};
+use tyrion_wire::def::id::{self, CUT_STACK, EMPTY_STACK};
 
 /// At most this many frames of a lock's own methods stand above the place where
 /// it was taken.
@@ -67,8 +68,10 @@ pub(super) struct Resolver<'a> {
     /// With the number of frames.
     stacks: Vec<Option<(u32, u32)>>,
     lost_stack: Option<u32>,
-    /// Locks that are told apart, by their ids in the log.
-    by_id: HashMap<u32, u32>,
+    names: Locks<'a>,
+    /// Locks that are told apart, by their ids in the log and what they are where they are
+    /// waited for: one object may be so under several names.
+    by_id: HashMap<(u32, Node), u32>,
     /// Locks that are not told apart, by class and name; none if the filter
     /// leaves them out.
     by_name: HashMap<(String, String), Option<u32>>,
@@ -83,37 +86,51 @@ impl<'a> Resolver<'a> {
     ) -> Self {
         let methods = vec![None; log.definitions().methods().len()];
         let stacks = vec![None; log.definitions().stacks().len()];
-        let (by_id, by_name) = Default::default();
-        Resolver { log, run, out, interner, methods, stacks, lost_stack: None, by_id, by_name }
+        let (names, by_id, by_name) = (Locks::of(log), HashMap::new(), HashMap::new());
+        let lost_stack = None;
+        Resolver { log, run, out, interner, methods, stacks, lost_stack, names, by_id, by_name }
     }
 
-    /// Takes locks up, in the order given: the id of each in the profile, but
-    /// for those that the filter leaves out.
-    pub(super) fn locks(&mut self, ids: &[u32], filter: Option<&Regex>) -> HashMap<u32, u32> {
-        for &id in ids {
-            self.lock(id, filter);
+    /// Takes locks up, in the order given, each as what it is at its sites: the id of each
+    /// in the profile, but for those that the filter leaves out.
+    pub(super) fn locks(
+        &mut self,
+        locks: &[(u32, Node)],
+        filter: Option<&Regex>,
+    ) -> HashMap<(u32, Node), u32> {
+        for &(id, node) in locks {
+            self.lock(id, node, filter);
         }
         self.by_id.clone()
     }
 
-    fn lock(&mut self, id: u32, filter: Option<&Regex>) -> Option<u32> {
-        if let Some(&known) = self.by_id.get(&id) {
+    /// What the lock of a site is.
+    pub(super) fn node_of(&self, site: &WaitSite) -> Node {
+        self.names.at_site(site)
+    }
+
+    fn lock(&mut self, id: u32, node: Node, filter: Option<&Regex>) -> Option<u32> {
+        if let Some(&known) = self.by_id.get(&(id, node)) {
             return Some(known);
         }
-        let class = match self.log.definitions().locks().get(id) {
+        let jvm_class = match self.log.definitions().locks().get(id) {
             Some(&class) => self.class(class),
             None => UNKNOWN.to_owned(),
         };
-        let name = self.log.definitions().lock_name(id).unwrap_or(NO_STRING);
-        let name = self.telling_name(name);
-        if !filter.is_none_or(|regex| java::lock_matches(regex, &class, &name, id)) {
+        if !filter.is_none_or(|regex| self.names.matches(regex, node, &jvm_class, id)) {
             return None;
         }
-        let locks = &mut self.out.profile.locks;
-        let lock = locks.len() as u32;
-        let class = java::public_class(&class).to_owned();
-        locks.push(Lock { run: self.run, id, class, name });
-        self.by_id.insert(id, lock);
+        let (class, name) = self.names.label(node);
+        let lock = match id {
+            // One that is not known, where others are taken that are.
+            id::UNKNOWN if !node.is_called() => self.named(class, name, true)?,
+            _ => {
+                let locks = &mut self.out.profile.locks;
+                locks.push(Lock { run: self.run, id, class, name });
+                locks.len() as u32 - 1
+            }
+        };
+        self.by_id.insert((id, node), lock);
         Some(lock)
     }
 
@@ -122,25 +139,31 @@ impl<'a> Resolver<'a> {
     pub(super) fn lock_of_sample(&mut self, id: u32, filter: Option<&Regex>) -> Option<u32> {
         match id {
             0 => filter.is_none().then_some(NO_LOCK),
-            id => self.lock(id, filter),
+            id => self.lock(id, self.names.with_id(id), filter),
         }
     }
 
-    fn telling_name(&self, name: u32) -> String {
-        java::telling_name(&self.log.text(name)).to_owned()
-    }
-
-    /// The profile's id of the locks of a class that the program calls so,
-    /// unless the filter leaves them out: they are not told apart.
-    pub(super) fn lock_of_class(
+    /// The profile's id of the locks of a class that are taken at a place, unless the
+    /// filter leaves them out: they are not told apart.
+    pub(super) fn lock_of_place(
         &mut self,
+        place: u32,
         class: u32,
-        name: u32,
         filter: Option<&Regex>,
     ) -> Option<u32> {
-        let (class, name) = (self.class(class), self.telling_name(name));
-        let wanted = filter.is_none_or(|regex| java::lock_matches(regex, &class, &name, 0));
-        let class = java::public_class(&class).to_owned();
+        // Notes whether its name is lost.
+        let jvm_class = self.class(class);
+        let node = self.names.at_place(place, class);
+        let label = self.names.label(node);
+        if let Some(&known) = self.by_name.get(&label) {
+            return known;
+        }
+        let wanted =
+            filter.is_none_or(|regex| self.names.matches(regex, node, &jvm_class, id::UNKNOWN));
+        self.named(label.0, label.1, wanted)
+    }
+
+    fn named(&mut self, class: String, name: String, wanted: bool) -> Option<u32> {
         let (run, locks) = (self.run, &mut self.out.profile.locks);
         *self.by_name.entry((class, name)).or_insert_with_key(|(class, name)| {
             wanted.then(|| {
@@ -263,12 +286,11 @@ impl<'a> Resolver<'a> {
     /// were asked for.
     pub(super) fn into_ids(self) -> LogIds {
         let stacks = self.stacks.into_iter().map(|known| known.map(|(stack, _)| stack));
-        LogIds {
-            stacks: stacks.collect(),
-            lost_stack: self.lost_stack,
-            locks: self.by_id,
-            ..LogIds::default()
-        }
+        // A lock that is several things at its sites is here what it is by its id.
+        let mut by_id: Vec<((u32, Node), u32)> = self.by_id.into_iter().collect();
+        by_id.sort_unstable_by_key(|&((id, node), _)| (id, node == self.names.with_id(id), node));
+        let locks = by_id.into_iter().map(|((id, _), lock)| (id, lock)).collect();
+        LogIds { stacks: stacks.collect(), lost_stack: self.lost_stack, locks, ..LogIds::default() }
     }
 
     fn known_stack(&mut self, id: u32) -> Option<(u32, u32)> {

@@ -5,8 +5,8 @@ use crate::{
     records::{Hold, Object, Records, is_for_lock},
 };
 use std::collections::{HashMap, HashSet};
-use tyrion_converters::describe::Names;
-use tyrion_formats::{LockSite, Recording};
+use tyrion_converters::{describe::Names, identity};
+use tyrion_formats::Recording;
 use tyrion_wire::WaitKind;
 
 /// Stands for no lock.
@@ -217,14 +217,10 @@ impl Grouping<'_> {
     /// it was taken.
     fn of_hold(&self, hold: &Hold) -> Option<u32> {
         let (run, class) = self.numbers.class_id(hold.object.0);
-        let (class, _) = Names(self.logs.get(run)?).called(class, 0);
-        let name = self
-            .place(hold.place)
-            .map_or_else(String::new, |(log, place)| Names(log).called(0, place.name).1);
+        let class = Names(self.logs.get(run)?).class(class);
+        let has_place = |log: &&Recording| log.definitions().places().get(hold.place).is_some();
+        let log = self.logs.iter().find(has_place).or(self.logs.get(run))?;
+        let (class, name) = identity::Locks::of(log).label_at(hold.place, &class);
         (self.group_of)(&class, &name)
-    }
-
-    fn place(&self, id: u32) -> Option<(&Recording, &LockSite)> {
-        self.logs.iter().find_map(|log| Some((log, log.definitions().places().get(id)?)))
     }
 }

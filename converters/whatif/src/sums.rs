@@ -3,7 +3,7 @@
 use crate::{locks::GroupOf, numbers::Numbers, records::is_for_lock, window};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
-use tyrion_converters::describe::Names;
+use tyrion_converters::identity::{Locks, Node};
 use tyrion_formats::{Lacks, Recording};
 use tyrion_wire::WaitKind;
 
@@ -93,11 +93,13 @@ impl Sums {
         numbers: &Numbers,
         group_of: GroupOf<'_>,
     ) {
-        let mut groups: HashMap<u32, Option<u32>> = HashMap::new();
+        let locks = Locks::of(log);
+        let mut groups: HashMap<Node, Option<u32>> = HashMap::new();
         for ((thread, site), waited) in waits {
             let Some(site) = log.definitions().sites().get(site) else { continue };
-            let group = *groups.entry(site.lock).or_insert_with(|| {
-                let (class, name) = Names(log).lock_parts(site.lock);
+            let node = locks.at_site(site);
+            let group = *groups.entry(node).or_insert_with(|| {
+                let (class, name) = locks.label(node);
                 group_of(&class, &name)
             });
             let Some(group) = group else { continue };
@@ -120,14 +122,12 @@ impl Sums {
         numbers: &Numbers,
         group_of: GroupOf<'_>,
     ) {
-        let mode = log.hold_mode();
+        let (mode, locks) = (log.hold_mode(), Locks::of(log));
         let mut groups: HashMap<(u32, u32), Option<u32>> = HashMap::new();
         let cells = log.acquisition_chunks().iter().flat_map(|chunk| log.acquisitions(chunk));
         for cell in cells {
             let group = *groups.entry((cell.class, cell.place)).or_insert_with(|| {
-                let place = log.definitions().places().get(cell.place);
-                let name = place.map_or(0, |place| place.name);
-                let (class, name) = Names(log).called(cell.class, name);
+                let (class, name) = locks.label(locks.at_place(cell.place, cell.class));
                 group_of(&class, &name)
             });
             let Some(group) = group else { continue };

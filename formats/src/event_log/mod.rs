@@ -44,7 +44,7 @@ pub(crate) fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
     }
     let definitions = load::definitions(&bytes, &chunks.definitions, &mut damage);
     let (damage, facts) = (damage.into_vec(), facts(header));
-    let (end_ns, file_len) = Default::default();
+    let (end_ns, kept, file_len) = Default::default();
     Ok(Recording {
         name,
         bytes,
@@ -55,6 +55,7 @@ pub(crate) fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
         counters,
         damage,
         end_ns,
+        kept,
         file_len,
     })
 }
@@ -67,7 +68,7 @@ fn unread(name: &str, bytes: Bytes) -> Result<(Header, Recording), Error> {
     let header = load::header(&bytes, &name, &mut damage)?;
     let (damage, facts) = (damage.into_vec(), facts(header.clone()));
     let (chunks, definitions) = (Chunks::default(), Definitions::default());
-    let (pending, counters, end_ns, file_len) = Default::default();
+    let (pending, counters, end_ns, kept, file_len) = Default::default();
     let recording = Recording {
         name,
         bytes,
@@ -78,6 +79,7 @@ fn unread(name: &str, bytes: Bytes) -> Result<(Header, Recording), Error> {
         counters,
         damage,
         end_ns,
+        kept,
         file_len,
     };
     Ok((header, recording))

@@ -211,6 +211,8 @@ pub struct Definitions {
     mode_changes: Vec<ModeChange>,
     changed_options: Vec<ChangedOption>,
     collections: Vec<Collection>,
+    /// How many definitions there were of what tells one lock from another.
+    of_locks: u64,
     /// The last moment that a definition tells, monotonic ns.
     pub(crate) last_at_ns: u64,
     /// How many more ids may be missing.
@@ -236,6 +238,7 @@ impl Default for Definitions {
             mode_changes: Vec::new(),
             changed_options: Vec::new(),
             collections: Vec::new(),
+            of_locks: 0,
             pauses: Vec::new(),
             last_at_ns: 0,
             missing: limits::MAX_MISSING_IDS,
@@ -344,6 +347,18 @@ impl Definitions {
         self.lock_names.get(lock).copied()
     }
 
+    /// All places of which it is told which instance is taken there, as
+    /// [`Definitions::place_instance`] does, in the order of the ids.
+    pub fn place_instances(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.place_instances.iter().map(|(place, &hash)| (place, hash))
+    }
+
+    /// How many definitions there were of sites, places, locks, instances and names: it
+    /// grows where a log that is being written tells more of its locks.
+    pub fn of_locks(&self) -> u64 {
+        self.of_locks
+    }
+
     /// The string ids of statistics' keys and their latest values, in the
     /// order of the log. [`Recording::statistics`](crate::Recording::statistics) has them
     /// by key.
@@ -357,6 +372,16 @@ impl Definitions {
     /// Takes a definition up; `None` when its id leaves out too many others.
     pub(crate) fn add(&mut self, found: &Defined<'_>) -> Option<()> {
         let missing = &mut self.missing;
+        let is_of_locks = matches!(
+            found.definition,
+            Definition::Lock { .. }
+                | Definition::Site { .. }
+                | Definition::Place { .. }
+                | Definition::PlaceInstance { .. }
+                | Definition::LockInstance { .. }
+                | Definition::LockName { .. }
+        );
+        self.of_locks += u64::from(is_of_locks);
         match found.definition {
             Definition::String { id, text } => {
                 // The text is what a string's definition ends with.

@@ -12,11 +12,12 @@ use std::{
     collections::{BTreeMap, HashMap},
 };
 use tyrion_converters::{
-    describe::{self, Names},
+    describe,
     filter::Kinds,
     harmless,
+    identity::{Label, Locks},
 };
-use tyrion_formats::Recording;
+use tyrion_formats::{Recording, WaitSite};
 use tyrion_wire::{WaitKind, cell};
 
 /// The label of all locks that have no series of their own.
@@ -154,7 +155,8 @@ impl Totals {
 
     /// The label of a lock of this log, by its id.
     pub fn label_of(&self, log: &Recording, lock: u32) -> &str {
-        let (class, name) = Names(log).lock_parts(lock);
+        let locks = Locks::of(log).whole();
+        let (class, name) = locks.label(locks.with_id(lock));
         let own = self.by_name.get(&self.name(&class, &name)).and_then(|&nth| self.own.get(nth));
         own.map_or(OTHER, |(name, _)| name)
     }
@@ -184,13 +186,13 @@ impl Totals {
     fn learn(&mut self, delta: &Delta, logs: &[(FileNumber, &Recording)]) {
         for (log, site, _) in delta.waits(logs) {
             if self.kinds.contains(site.kind) {
-                let (class, name) = Names(log).lock_parts(site.lock);
+                let (class, name) = of_site(log, &site);
                 self.telling.add(&class, &name, site.kind);
             }
         }
-        for (log, class, place, _) in delta.taken(logs) {
+        for (log, class, (id, place), _) in delta.taken(logs) {
             if self.kinds.contains(place.kind) {
-                let (class, name) = Names(log).class_parts(class, place.name);
+                let (class, name) = of_place(log, id, class);
                 self.telling.add(&class, &name, place.kind);
             }
         }
@@ -212,7 +214,7 @@ impl Totals {
             if !self.kinds.contains(site.kind) {
                 continue;
             }
-            let (class, name) = Names(log).lock_parts(site.lock);
+            let (class, name) = of_site(log, &site);
             let (waits, wait_ns) = (waited.waits, waited.wait_ns);
             add(self.name(&class, &name), site.kind, &Sums { waits, wait_ns, ..Sums::default() });
             let nth = usize::from(site.kind.code()).wrapping_sub(1);
@@ -222,9 +224,9 @@ impl Totals {
                 *sum = sum.saturating_add(more);
             }
         }
-        for (log, class, place, taken) in delta.taken(logs) {
+        for (log, class, (id, place), taken) in delta.taken(logs) {
             if self.kinds.contains(place.kind) {
-                let (class, name) = Names(log).class_parts(class, place.name);
+                let (class, name) = of_place(log, id, class);
                 let &Taken { acquisitions, acquisitions_error, held_ns } = taken;
                 let sums = Sums { acquisitions, acquisitions_error, held_ns, ..Sums::default() };
                 add(self.name(&class, &name), place.kind, &sums);
@@ -280,6 +282,19 @@ impl Totals {
             self.others_ns = longest.into_iter().collect();
         }
     }
+}
+
+/// What the lock of a site is called. Labels are whole names, which stay the same when the
+/// log tells of more locks.
+fn of_site(log: &Recording, site: &WaitSite) -> Label {
+    let locks = Locks::of(log).whole();
+    locks.label(locks.at_site(site))
+}
+
+/// The same of locks of a class that are taken at a place.
+fn of_place(log: &Recording, place: u32, class: u32) -> Label {
+    let locks = Locks::of(log).whole();
+    locks.label(locks.at_place(place, class))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use tyrion_converters::{
     filter::Kinds,
     harmless,
 };
-use tyrion_formats::{Recording, UNKNOWN};
+use tyrion_formats::{Recording, UNKNOWN, WaitSite};
 use tyrion_wire::{WaitKind, slot::Pending};
 
 /// A lock, or all locks of a class that the program calls the same.
@@ -172,7 +172,7 @@ impl<'a> Seen<'a> {
     }
 
     /// The ids of a site, with the kind.
-    fn site(&self, file: FileNumber, site: u32) -> Option<tyrion_formats::WaitSite> {
+    fn site(&self, file: FileNumber, site: u32) -> Option<WaitSite> {
         self.log(file)?.definitions().sites().get(site).copied()
     }
 
@@ -184,6 +184,14 @@ impl<'a> Seen<'a> {
         ThreadKey { name: Names(log).thread(id), java_id }
     }
 
+    /// The lock of a site.
+    fn lock_of(&self, file: FileNumber, site: &WaitSite, options: &ViewOptions) -> LockKey {
+        let parts = self.log(file).map(|log| Names(log).site_parts(site));
+        let (class, name) = parts.unwrap_or_else(|| (UNKNOWN.to_owned(), String::new()));
+        self.lock_key(class, name, site.lock, options)
+    }
+
+    /// A lock of which it is not known where it is waited for.
     fn lock(&self, file: FileNumber, id: u32, options: &ViewOptions) -> LockKey {
         let parts = self.log(file).map(|log| Names(log).lock_parts(id));
         let (class, name) = parts.unwrap_or_else(|| (UNKNOWN.to_owned(), String::new()));

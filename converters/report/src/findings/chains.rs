@@ -45,7 +45,7 @@ pub struct WaitChains {
     /// The durations of these added up, in ns.
     pub pending_ns: u64,
     /// How long those took that had ended and were for locks, in ns.
-    pub contention_ns: u64,
+    pub of_locks_ns: u64,
     /// The chains, those with the most wait first. Together they have all of it.
     pub chains: Vec<WaitChain>,
     /// The length of a phase, in ns: that of the axis, or a multiple of it.
@@ -142,7 +142,7 @@ impl Sums {
             wait_ns: locks.wait_ns,
             pending: locks.pending,
             pending_ns: locks.pending_ns,
-            contention_ns: locks.contention_ns,
+            of_locks_ns: locks.of_locks_ns,
             phase_ns: grid.step_ns,
             phases: grid.len(),
             duration_ns: grid.end_ns,

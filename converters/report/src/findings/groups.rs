@@ -93,6 +93,7 @@ const COMMON: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
 /// Whether a class by itself says what its locks are for.
 pub fn is_telling(class: &str) -> bool {
     !class.is_empty()
+        && class != tyrion_formats::UNKNOWN
         && !class.ends_with("[]")
         && !COMMON.iter().any(|prefix| class.starts_with(prefix))
 }

@@ -17,7 +17,7 @@ use tyrion_converters::{
     lives::recordings,
     withheld::{JudgedPlace, OtherWakes, Verdict, Withheld},
 };
-use tyrion_formats::Recording;
+use tyrion_formats::{Recording, WaitSite};
 use tyrion_wire::WaitKind;
 
 /// Waits that are for no lock and have the program on their stack, as far as the
@@ -93,7 +93,7 @@ impl OtherWaits {
             for waits in judged.waits(run) {
                 let Some(place) = judged.place_of_site(run, waits.site) else { continue };
                 let Some(site) = log.definitions().sites().get(waits.site) else { continue };
-                let named = names.thread(waits.thread).zip(names.lock(site.lock));
+                let named = names.thread(waits.thread).zip(names.lock(site));
                 let Some((group, lock)) = named else { continue };
                 let delay = Delay { count: waits.count, wait_ns: waits.wait_ns };
                 let gathered = places.entry(place).or_default();
@@ -188,7 +188,8 @@ struct Wanted<'a> {
     thread: Option<&'a Regex>,
     lock: Option<&'a Regex>,
     threads: HashMap<u32, Option<String>>,
-    locks: HashMap<u32, Option<LockRef>>,
+    /// By lock, place and kind.
+    locks: HashMap<(u32, u32, u8), Option<LockRef>>,
 }
 
 impl<'a> Wanted<'a> {
@@ -209,11 +210,12 @@ impl<'a> Wanted<'a> {
     }
 
     /// A lock without its identity: places are about many.
-    fn lock(&mut self, id: u32) -> Option<LockRef> {
-        let known = self.locks.entry(id).or_insert_with(|| {
+    fn lock(&mut self, site: &WaitSite) -> Option<LockRef> {
+        let key = (site.lock, site.place, site.kind.code());
+        let known = self.locks.entry(key).or_insert_with(|| {
             let names = Names(self.log);
-            let is_wanted = self.lock.is_none_or(|regex| names.lock_matches(regex, id));
-            let (class, name) = names.lock_parts(id);
+            let is_wanted = self.lock.is_none_or(|regex| names.site_matches(regex, site));
+            let (class, name) = names.site_parts(site);
             is_wanted.then_some(LockRef { name, class, id: 0 })
         });
         known.clone()

@@ -36,6 +36,8 @@ pub struct Nesting {
     /// The locks that were held: monitors, outermost first, and then those of
     /// java.util.concurrent, in their own order.
     pub outer: Box<[Held]>,
+    /// Whether the lock was taken by a try that does not wait for ever.
+    pub is_tried: bool,
 }
 
 /// A thread has taken an instance. Ids are those of the log.
@@ -81,6 +83,7 @@ impl<'a> Collector<'a> {
                 inner: nest.inner,
                 stack: nest.stack,
                 outer: nest.outer.iter().collect(),
+                is_tried: nest.is_tried(),
             }),
             TraceRecord::Instance(taken)
                 if self.log.definitions().threads().get(*thread).is_some() =>
@@ -105,7 +108,7 @@ impl Nesting {
     fn key(&self) -> impl Ord + use<> {
         let held = |held: &Held| (held.place, held.class, held.hash);
         let outer: Vec<_> = self.outer.iter().map(held).collect();
-        (self.run, self.at_ns, self.thread, held(&self.inner), self.stack, outer)
+        (self.run, self.at_ns, self.thread, held(&self.inner), self.stack, outer, self.is_tried)
     }
 }
 

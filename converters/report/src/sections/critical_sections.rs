@@ -48,6 +48,7 @@ pub struct CriticalSections {
 
 /// How often locks were taken, and how long they were held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(into = "Told")]
 pub struct Counts {
     /// How often, without reentrant acquisitions.
     pub acquisitions: u64,
@@ -60,13 +61,13 @@ pub struct Counts {
     /// How often it tried in vain.
     pub failed: u64,
     /// How long they were held in all, in ns: estimated unless all holds were
-    /// measured. Nested ones count each.
+    /// measured. Nested ones count each. Nothing is told if no hold was measured, as where
+    /// all permits of a semaphore are released by other threads.
     pub hold_ns: u64,
     /// How far `hold_ns` may be off, in ns, for 95 % of such estimates; 0 where all
     /// holds were measured and counted.
     pub hold_error_ns: u64,
     /// What of it is chance.
-    #[serde(skip)]
     by_chance_ns: u64,
     /// How long on average, in ns; null when no hold was measured.
     pub mean_hold_ns: Option<u64>,
@@ -74,6 +75,39 @@ pub struct Counts {
     pub longest_hold_ns: Option<u64>,
     /// How many holds were measured.
     pub measured: u64,
+}
+
+/// What is told of [`Counts`].
+#[derive(Serialize)]
+struct Told {
+    acquisitions: u64,
+    acquisitions_error: u64,
+    reentrant: u64,
+    reentrant_error: u64,
+    failed: u64,
+    hold_ns: Option<u64>,
+    hold_error_ns: Option<u64>,
+    mean_hold_ns: Option<u64>,
+    longest_hold_ns: Option<u64>,
+    measured: u64,
+}
+
+impl From<Counts> for Told {
+    fn from(counts: Counts) -> Told {
+        let is_measured = counts.measured != 0;
+        Told {
+            acquisitions: counts.acquisitions,
+            acquisitions_error: counts.acquisitions_error,
+            reentrant: counts.reentrant,
+            reentrant_error: counts.reentrant_error,
+            failed: counts.failed,
+            hold_ns: is_measured.then_some(counts.hold_ns),
+            hold_error_ns: is_measured.then_some(counts.hold_error_ns),
+            mean_hold_ns: counts.mean_hold_ns,
+            longest_hold_ns: counts.longest_hold_ns,
+            measured: counts.measured,
+        }
+    }
 }
 
 impl Counts {

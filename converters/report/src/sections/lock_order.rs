@@ -5,8 +5,8 @@
 //! one: an edge from each of those to that. A cycle of edges is told if there is
 //! one record for each edge such that all of them can be at the same point at
 //! the same time; see [`search`]. Not asked is whether the threads ever ran at
-//! the same time, and whether a lock was asked for in a way that gives up:
-//! records do not tell `tryLock` from `lock`.
+//! the same time. A lock that was only tried (`tryLock`) is nothing to wait for for ever, so
+//! its edges are left out; logs of earlier agents do not tell that.
 
 mod components;
 mod describer;
@@ -48,7 +48,7 @@ pub struct LockOrder {
     pub harmless_left_out: usize,
     /// Locks that were held while others were taken, or taken so.
     pub locks: usize,
-    /// Pairs of locks, the one taken while the other was held.
+    /// Pairs of locks, the one taken while the other was held, and not only tried.
     pub edges: usize,
     /// Records that they come from.
     pub nestings: u64,

@@ -11,7 +11,7 @@ use tyrion_wire::{
     WaitKind,
     def::{id, place_flag},
     slot::Pending,
-    trace::{AcquisitionCell, Held, Hold, Instance, Nest},
+    trace::{AcquisitionCell, Held, Hold, Instance, Nest, nest_flag},
     wake::Wake,
 };
 
@@ -84,6 +84,18 @@ impl Scenario {
         self.log.place(method, line, kind, flags, name).unwrap()
     }
 
+    /// The same, where the offset in the bytecode is known: the line and that.
+    pub(super) fn place_at(
+        &mut self,
+        method: &str,
+        (line, bytecode): (u32, u32),
+        kind: WaitKind,
+        name: &str,
+    ) -> u32 {
+        let method = self.method(method);
+        self.log.place_at((method, line, bytecode), kind, 0, name).unwrap()
+    }
+
     /// A stack, innermost frame first.
     pub(super) fn stack(&mut self, frames: &[(&str, u32)]) -> u32 {
         let mut stack = id::EMPTY_STACK;
@@ -108,8 +120,23 @@ impl Scenario {
     }
 
     pub(super) fn nest(&mut self, thread: u32, at_ns: u64, taken: (Held, u32), outer: &[Held]) {
-        let (inner, stack) = taken;
-        let nest = Nest { delta_ns: 0, inner, stack, outer: outer.into() };
+        self.nest_with(thread, at_ns, taken, outer, 0);
+    }
+
+    /// The same of a lock that is only tried.
+    pub(super) fn tries(&mut self, thread: u32, at_ns: u64, taken: (Held, u32), outer: &[Held]) {
+        self.nest_with(thread, at_ns, taken, outer, nest_flag::TRIED);
+    }
+
+    fn nest_with(
+        &mut self,
+        thread: u32,
+        at_ns: u64,
+        (inner, stack): (Held, u32),
+        outer: &[Held],
+        flags: u64,
+    ) {
+        let nest = Nest { delta_ns: 0, inner, stack, outer: outer.into(), flags };
         self.log.nest(self.lanes[&thread], START_NS + at_ns, nest).unwrap();
     }
 
@@ -134,13 +161,19 @@ impl Scenario {
         self.log.acquisitions(self.lanes[&thread], &cell).unwrap();
     }
 
-    pub(super) fn waits(
+    pub(super) fn waits(&mut self, thread: u32, site: (WaitKind, u32, u32), span: (u64, u64)) {
+        self.waits_at(thread, site, id::UNKNOWN, span);
+    }
+
+    /// The same at a place that is known.
+    pub(super) fn waits_at(
         &mut self,
         thread: u32,
         (kind, stack, lock): (WaitKind, u32, u32),
+        place: u32,
         (from_ns, to_ns): (u64, u64),
     ) {
-        let site = self.log.site(kind, stack, lock).unwrap();
+        let site = self.log.site_at(kind, stack, lock, place).unwrap();
         let (end_ns, wait_ns) = (START_NS + to_ns, to_ns - from_ns);
         let wait = Wait { end_ns, wait_ns, site, ..Wait::default() };
         self.log.wait(self.lanes[&thread], wait).unwrap();

@@ -312,9 +312,7 @@ fn crowd(((kind, class, stack), mut threads): (Crowd, Vec<(u64, String)>)) -> Id
 
 /// What a waited-for lock is called.
 fn lock_ref(log: &Recording, lock: u32) -> LockRef {
-    let definitions = log.definitions();
-    let class = definitions.locks().get(lock).copied().unwrap_or(0);
-    let (class, name) = Names(log).called(class, definitions.lock_name(lock).unwrap_or(0));
+    let (class, name) = Names(log).lock_parts(lock);
     LockRef { name, class, id: lock }
 }
 

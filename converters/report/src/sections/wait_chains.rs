@@ -12,7 +12,8 @@ use crate::{
 };
 use serde::Serialize;
 use std::{cmp::Reverse, collections::BTreeMap};
-use tyrion_converters::{outputs::units, withheld::Verdict};
+use tyrion_converters::{filter::Kinds, outputs::units, withheld::Verdict};
+use tyrion_wire::WaitKind;
 
 /// The section.
 pub const SECTION: Section = Section {
@@ -37,7 +38,7 @@ pub struct WaitChains {
     /// How long these were.
     pub pending_ns: u64,
     /// How long the waits for locks were that have ended and of which neither is known.
-    /// Together with `wait_ns` minus `pending_ns` that is all contention.
+    /// Together with `wait_ns` minus `pending_ns` that is all of them.
     pub unowned_ns: u64,
     /// The length of a phase: that of the overview, or a multiple of it.
     pub phase_ns: u64,
@@ -66,7 +67,8 @@ pub struct Charged {
     pub wait_ns: u64,
     /// How long threads waited for a thread that ran.
     pub direct_ns: u64,
-    /// How long they waited for a thread that itself waited for a known owner.
+    /// How long they waited for a thread that itself waited for a known owner, and so on
+    /// to one that ran. This and the other parts add up to `wait_ns`.
     pub chained_ns: u64,
     /// How long they waited for each other, in a ring, or for threads in a ring.
     pub ring_ns: u64,
@@ -172,7 +174,9 @@ fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
         json,
         view: view::view(&chains, findings, options),
         lacking: lacking(&chains),
-        advises: chains.charged.chained_ns != 0 || chains.withheld.charged.chained_ns != 0,
+        advises: [&findings.chains.chains, &findings.chains.withheld.chains]
+            .into_iter()
+            .any(|chains| chains.iter().any(|it| is_chained(it) && it.wait_ns != 0)),
     }
 }
 
@@ -192,13 +196,16 @@ impl WaitChains {
     /// From what was found.
     pub fn of(findings: &Findings<'_>, options: &ReportOptions) -> WaitChains {
         let (found, others) = (&findings.chains, &findings.chains.withheld);
-        let (_, contention_ns) = findings.aggregate.contention().total();
+        // With `--kind all` those for which a lock is taken again are among them.
+        let of_locks = WaitKind::ALL.into_iter().filter(|kind| !Kinds::idle().contains(*kind));
+        let of_locks_ns = of_locks
+            .fold(0u64, |sum, kind| sum.saturating_add(findings.aggregate.kind(kind).total().1));
         let withheld_ns = findings.other_waits.total(Verdict::Withheld).wait_ns;
         let charged = Charged::of((found.waits, found.wait_ns), &found.chains, options);
         WaitChains {
             pending: found.pending,
             pending_ns: found.pending_ns,
-            unowned_ns: contention_ns.saturating_sub(found.contention_ns),
+            unowned_ns: of_locks_ns.saturating_sub(found.of_locks_ns),
             phase_ns: found.phase_ns,
             phases: phases(findings, charged.chains.len()),
             charged,
@@ -223,7 +230,7 @@ impl Charged {
             waits,
             wait_ns,
             direct_ns: sum(&|chain| chain.end == ChainEnd::Runs && !is_chained(chain)),
-            chained_ns: sum(&is_chained),
+            chained_ns: sum(&|chain| chain.end == ChainEnd::Runs && is_chained(chain)),
             ring_ns: ends(ChainEnd::Ring),
             waiting_ns: ends(ChainEnd::Waits),
             late_ns: ends(ChainEnd::Late),

@@ -70,8 +70,8 @@ impl<'a> Naming<'a> {
     /// The lock of a site of a log.
     pub(super) fn lock_of_site(&mut self, run: u32, site: u32) -> String {
         let log = self.timeline.logs().get(run as usize);
-        let site = log.and_then(|log| log.definitions().sites().get(site));
-        let lock = site.and_then(|site| self.timeline.lock(run, site.lock));
+        let known = log.and_then(|log| log.definitions().sites().get(site));
+        let lock = known.and_then(|known| self.timeline.lock_of_site(run, site, known.lock));
         lock.map_or_else(|| UNKNOWN.to_owned(), |lock| self.lock(lock).name.clone())
     }
 
@@ -151,9 +151,9 @@ fn held(timeline: &Timeline<'_>, log: &Recording, hold: &Hold) -> Option<Held> {
     let place = log.definitions().places().get(hold.place)?;
     let regex = filter.lock.as_ref();
     let is_wanted = filter.kinds.contains(place.kind)
-        && regex.is_none_or(|regex| names.called_matches(regex, hold.class, place.name));
+        && regex.is_none_or(|regex| names.place_matches(regex, hold.place, hold.class));
     is_wanted.then(|| {
-        let (class, name) = names.called(hold.class, place.name);
+        let (class, name) = names.place_parts(hold.place, hold.class);
         let class = names::readable_class(&class).into_owned();
         Held { name, class, kind: place.kind, place: names.place(place) }
     })

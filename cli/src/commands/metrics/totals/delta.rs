@@ -58,10 +58,11 @@ impl Delta {
     pub fn taken<'a>(
         &'a self,
         logs: &'a [(FileNumber, &'a Recording)],
-    ) -> impl Iterator<Item = (&'a Recording, u32, LockSite, &'a Taken)> {
+    ) -> impl Iterator<Item = (&'a Recording, u32, (u32, LockSite), &'a Taken)> {
         self.taken.iter().filter_map(|((file, place, class), taken)| {
             let log = log_of(logs, *file)?;
-            Some((log, *class, *log.definitions().places().get(*place)?, taken))
+            let own = *log.definitions().places().get(*place)?;
+            Some((log, *class, (*place, own), taken))
         })
     }
 }

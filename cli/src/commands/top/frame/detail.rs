@@ -90,7 +90,7 @@ pub fn detail(seen: Seen<'_>, options: &ViewOptions, subject: &Subject) -> Detai
     };
     for (key, sum) in &seen.sums.waits {
         let Some(site) = seen.site(key.file, key.site) else { continue };
-        let lock = seen.lock(key.file, site.lock, options);
+        let lock = seen.lock_of(key.file, &site, options);
         let thread = seen.thread(key.file, key.thread);
         let wanted = options.kinds.contains(site.kind);
         if wanted && subject.matches(&lock, site.lock, site.kind, &thread) {
@@ -148,7 +148,7 @@ fn holders(
     let mut of_lock: Vec<(&HoldKey, &HoldSum)> = Vec::new();
     for (key, sum) in &seen.sums.holders {
         let Some(site) = seen.site(key.file, key.site) else { continue };
-        let lock = seen.lock(key.file, site.lock, options);
+        let lock = seen.lock_of(key.file, &site, options);
         if subject.matches(&lock, site.lock, site.kind, &nobody) {
             of_lock.push((key, sum));
         }

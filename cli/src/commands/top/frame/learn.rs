@@ -5,7 +5,7 @@ use crate::{
     live::{FileNumber, telling::Telling},
 };
 use std::collections::HashSet;
-use tyrion_converters::describe::Names;
+use tyrion_converters::identity::{self, Locks, Node};
 use tyrion_formats::{Recording, wire::slot::Pending};
 
 /// Takes up what is to be shown.
@@ -15,30 +15,34 @@ pub fn learn(
     logs: &[(FileNumber, &Recording)],
     pending: &[Pending],
 ) {
+    // The files of a recording that rotates call the same locks the same.
+    identity::agree(logs.iter().map(|(_, log)| *log));
     let log = |file: FileNumber| logs.iter().find(|(number, _)| *number == file);
-    let mut known: HashSet<(FileNumber, u32, u8)> = HashSet::new();
+    let mut known: HashSet<(FileNumber, Node, u8)> = HashSet::new();
     let waited = sums.waits.keys().filter_map(|key| {
         let (file, log) = log(key.file)?;
         let site = log.definitions().sites().get(key.site)?;
-        Some((*file, *log, site.lock, site.kind))
+        Some((*file, *log, Locks::of(log).at_site(site), site.kind))
     });
     let last = logs.last();
     let pending = pending.iter().filter_map(|pending| {
         let (file, log) = last?;
-        Some((*file, *log, pending.lock, pending.kind))
+        Some((*file, *log, Locks::of(log).with_id(pending.lock), pending.kind))
     });
-    for (file, log, lock, kind) in waited.chain(pending) {
-        if known.insert((file, lock, kind.code())) {
-            let (class, name) = Names(log).lock_parts(lock);
+    for (file, log, node, kind) in waited.chain(pending) {
+        if known.insert((file, node, kind.code())) {
+            let (class, name) = Locks::of(log).label(node);
             telling.add(&class, &name, kind);
         }
     }
-    let mut known: HashSet<(FileNumber, u32, u32, u8)> = HashSet::new();
+    let mut known: HashSet<(FileNumber, Node, u8)> = HashSet::new();
     for (key, _) in sums.taken.iter().filter(|(_, sum)| sum.count != 0) {
         let Some((file, log)) = log(key.file) else { continue };
         let Some(place) = log.definitions().places().get(key.place) else { continue };
-        if known.insert((*file, key.class, place.name, place.kind.code())) {
-            let (class, name) = Names(log).class_parts(key.class, place.name);
+        let locks = Locks::of(log);
+        let node = locks.at_place(key.place, key.class);
+        if known.insert((*file, node, place.kind.code())) {
+            let (class, name) = locks.label(node);
             telling.add(&class, &name, place.kind);
         }
     }

@@ -13,6 +13,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
 };
 use tyrion_converters::describe::Names;
+use tyrion_formats::WaitSite;
 use tyrion_wire::{WaitKind, slot::Pending};
 
 /// Waits, while they are added up.
@@ -86,8 +87,10 @@ struct ThreadSums {
 struct Merging<'a> {
     seen: Seen<'a>,
     options: &'a ViewOptions,
-    /// Locks by file and id, and by file, class id and name id.
+    /// Locks by file and id, by that, place and kind of a site, and by file, class and
+    /// place.
     lock_ids: HashMap<(FileNumber, u32), u32>,
+    site_ids: HashMap<(FileNumber, u32, u32, u8), u32>,
     class_ids: HashMap<(FileNumber, u32, u32), u32>,
     locks: Interned<LockKey>,
     thread_ids: HashMap<(FileNumber, u32), u32>,
@@ -122,6 +125,7 @@ pub fn frame(seen: Seen<'_>, options: &ViewOptions) -> Frame {
         seen,
         options,
         lock_ids: HashMap::new(),
+        site_ids: HashMap::new(),
         class_ids: HashMap::new(),
         locks: Interned::new(),
         thread_ids: HashMap::new(),
@@ -138,6 +142,16 @@ pub fn frame(seen: Seen<'_>, options: &ViewOptions) -> Frame {
 }
 
 impl Merging<'_> {
+    fn lock_of(&mut self, file: FileNumber, site: &WaitSite) -> u32 {
+        let key = (file, site.lock, site.place, site.kind.code());
+        if let Some(&known) = self.site_ids.get(&key) {
+            return known;
+        }
+        let lock = self.locks.id(self.seen.lock_of(file, site, self.options));
+        self.site_ids.insert(key, lock);
+        lock
+    }
+
     fn lock(&mut self, file: FileNumber, id: u32) -> u32 {
         if let Some(&known) = self.lock_ids.get(&(file, id)) {
             return known;
@@ -166,8 +180,7 @@ impl Merging<'_> {
             if !self.options.kinds.contains(site.kind) {
                 continue;
             }
-            let (lock, thread) =
-                (self.lock(key.file, site.lock), self.thread(key.file, key.thread));
+            let (lock, thread) = (self.lock_of(key.file, &site), self.thread(key.file, key.thread));
             self.total.add(sum);
             let of_lock = self.of_lock(lock, site.kind);
             of_lock.waits.add(sum);
@@ -211,7 +224,7 @@ impl Merging<'_> {
         for (key, sum) in &self.seen.sums.holders {
             let Some(site) = self.seen.site(key.file, key.site) else { continue };
             if self.options.kinds.contains(site.kind) {
-                let lock = self.lock(key.file, site.lock);
+                let lock = self.lock_of(key.file, &site);
                 wanted.push((key, sum, lock, site.kind));
                 if key.charged {
                     charged.insert((lock, site.kind.code()));
@@ -235,10 +248,10 @@ impl Merging<'_> {
             if !self.options.kinds.contains(place.kind) || sum.count == 0 {
                 continue;
             }
-            let of_class = (key.file, key.class, place.name);
+            let of_class = (key.file, key.class, key.place);
             let known = self.class_ids.get(&of_class).copied();
             let lock = known.unwrap_or_else(|| {
-                let (class, name) = Names(log).class_parts(key.class, place.name);
+                let (class, name) = Names(log).place_parts(key.place, key.class);
                 self.locks.id(self.seen.lock_key(class, name, 0, self.options))
             });
             self.class_ids.insert(of_class, lock);

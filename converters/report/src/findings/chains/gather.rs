@@ -98,7 +98,8 @@ impl Gathered {
             is_woken: false,
             what: site.what,
         };
-        let is_asked = thread.is_wanted && site.is_wanted;
+        // Chains of locks are those of waits for locks, whatever kinds are asked for.
+        let is_asked = thread.is_wanted && site.is_wanted && site.is_for == For::Lock;
         self.put(wait, if is_asked { Asked::ChargePending } else { Asked::Nothing }, place);
     }
 
@@ -232,7 +233,7 @@ impl Worker<'_> {
         let asked = match site.is_for {
             _ if !is_asked || !thread.is_wanted => Asked::Nothing,
             For::Withheld if is_woken && site.is_wanted_lock => Asked::ChargeWithheld,
-            For::Withheld | For::Other if is_woken => Asked::Nothing,
+            For::Withheld | For::Other => Asked::Nothing,
             _ if site.is_wanted => Asked::Charge,
             _ => Asked::Nothing,
         };

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use tyrion_converters::{
     describe::Names,
     filter::{Filter, Kinds},
+    identity::{Locks, Node},
     withheld::Withheld,
 };
 use tyrion_formats::Recording;
@@ -70,14 +71,16 @@ impl Plan {
         let definitions = log.definitions();
         let ids = 0..definitions.threads().len().max(1) as u32;
         let threads = ids.map(|id| thread((log, id), filter, threads, names)).collect();
+        let locks = Locks::of(log);
         let mut known = HashMap::new();
-        let mut site = |lock: u32, kind: WaitKind| {
-            *known.entry((lock, kind)).or_insert_with(|| site((log, lock, kind), filter, names))
+        let mut site = |node: Node, lock: u32, kind: WaitKind| {
+            let key = (node, lock, kind);
+            *known.entry(key).or_insert_with(|| site((log, &locks), key, filter, names))
         };
         let mut sites = vec![None; definitions.sites().len()];
         for (id, defined) in definitions.sites().iter() {
             if let Some(plan) = sites.get_mut(id as usize) {
-                let of_lock = site(defined.lock, defined.kind);
+                let of_lock = site(locks.at_site(defined), defined.lock, defined.kind);
                 let is_for = match withheld.is_withheld_site(run, id) {
                     true => For::Withheld,
                     false => of_lock.is_for,
@@ -86,10 +89,11 @@ impl Plan {
             }
         }
         for pending in log.pending() {
-            site(pending.lock, pending.kind);
+            site(locks.with_id(pending.lock), pending.lock, pending.kind);
         }
         let wanted = log.pending().iter().map(|pending| (pending.lock, pending.kind));
-        let pending = wanted.filter_map(|key| Some((key, *known.get(&key)?))).collect();
+        let of_key = |(lock, kind)| known.get(&(locks.with_id(lock), lock, kind)).copied();
+        let pending = wanted.filter_map(|key| Some((key, of_key(key)?))).collect();
         Plan { threads, sites, pending }
     }
 
@@ -136,15 +140,16 @@ fn thread(
 
 /// Of a site that does not withhold work.
 fn site(
-    (log, lock, kind): (&Recording, u32, WaitKind),
+    (log, locks): (&Recording, &Locks<'_>),
+    (node, lock, kind): (Node, u32, WaitKind),
     filter: &Filter,
     known: &mut Known,
 ) -> SitePlan {
-    let names = Names(log);
-    let (class, name) = names.lock_parts(lock);
+    let (class, name) = locks.label(node);
     let what: What = (LockRef { name, class, id: 0 }, kind);
     let regex = filter.lock.as_ref();
-    let is_wanted_lock = regex.is_none_or(|regex| names.lock_matches(regex, lock));
+    let jvm_class = Names(log).lock_class(lock);
+    let is_wanted_lock = regex.is_none_or(|regex| locks.matches(regex, node, &jvm_class, lock));
     SitePlan {
         lock,
         what: known.whats.number(what),

@@ -9,6 +9,7 @@ use super::{
     short::{Charged, ShortKey, ShortSum},
 };
 use std::{cmp::Reverse, collections::HashMap};
+use tyrion_converters::filter::Kinds;
 use tyrion_wire::WaitKind;
 
 /// More different chains are not told apart.
@@ -84,8 +85,8 @@ pub(super) struct Known {
 }
 
 impl Known {
-    fn is_contention(&self, what: u32) -> bool {
-        self.whats.get(what).is_some_and(|(_, kind)| kind.is_contention())
+    fn is_for_lock(&self, what: u32) -> bool {
+        self.whats.get(what).is_some_and(|(_, kind)| !Kinds::idle().contains(*kind))
     }
 }
 
@@ -120,7 +121,7 @@ pub(super) struct ChainSums {
     pub(super) pending: u64,
     pub(super) pending_ns: u64,
     /// How long those took that had ended and were for locks, in ns.
-    pub(super) contention_ns: u64,
+    pub(super) of_locks_ns: u64,
 }
 
 /// A part of a wait, and what it is charged to.
@@ -149,7 +150,7 @@ impl ChainSums {
             wait_ns: 0,
             pending: 0,
             pending_ns: 0,
-            contention_ns: 0,
+            of_locks_ns: 0,
         }
     }
 
@@ -165,9 +166,9 @@ impl ChainSums {
         self.wait_ns = self.wait_ns.saturating_add(more.wait_ns);
         self.pending += more.pending;
         self.pending_ns = self.pending_ns.saturating_add(more.pending_ns);
-        if known.is_contention(what) {
+        if known.is_for_lock(what) {
             let ended_ns = more.wait_ns.saturating_sub(more.pending_ns);
-            self.contention_ns = self.contention_ns.saturating_add(ended_ns);
+            self.of_locks_ns = self.of_locks_ns.saturating_add(ended_ns);
         }
     }
 

@@ -250,7 +250,7 @@ fn many_phases_are_put_together() {
 /// All of the waits is charged, in all and by phase: what was told is within the log.
 fn check_sums(chains: &WaitChains) {
     assert_eq!(chains.chains.iter().map(|chain| chain.wait_ns).sum::<u64>(), chains.wait_ns);
-    assert_eq!(chains.contention_ns, chains.wait_ns - chains.pending_ns);
+    assert_eq!(chains.of_locks_ns, chains.wait_ns - chains.pending_ns);
     for chain in &chains.chains {
         assert_eq!(chain.phases.len(), chains.phases);
         assert_eq!(chain.phases.iter().sum::<u64>(), chain.wait_ns, "{chain:?}");
@@ -323,7 +323,7 @@ proptest! {
         let [one_of_few, four_of_few] = [1, 4].map(|jobs| pool(jobs).install(of_few));
         prop_assert_eq!(&one_of_few, &four_of_few);
         check_sums(&one_of_few);
-        let sums = |it: &WaitChains| (it.waits, it.wait_ns, it.pending_ns, it.contention_ns);
+        let sums = |it: &WaitChains| (it.waits, it.wait_ns, it.pending_ns, it.of_locks_ns);
         prop_assert_eq!(sums(&one_of_few), sums(&one));
         let by_phase = |it: &WaitChains| -> Vec<u64> {
             let sum = |nth: usize| it.chains.iter().map(|chain| chain.phases[nth]).sum();

@@ -48,21 +48,14 @@ impl<'a> Describer<'a> {
                     && class.is_none_or(|_| Names(log).class(held.class) == node.class)
             }
             Identity::Name(name) => {
-                let (_, own) = self.called(log, *held);
+                let (_, own) = Names(log).place_parts(held.place, held.class);
                 own == *name && Names(log).class(held.class) == node.class
             }
         })
     }
 
-    /// What a lock is called: its class for people, and its name.
-    fn called(&self, log: &Recording, held: Held) -> (String, String) {
-        let name = log.definitions().places().get(held.place).map_or(0, |place| place.name);
-        Names(log).called(held.class, name)
-    }
-
     fn lock(&self, run: u32, held: Held) -> OrderedLock {
         let Some(log) = self.findings.logs.get(run as usize) else { return OrderedLock::default() };
-        let (class, name) = self.called(log, held);
         let ids = self.ids[run as usize].get_or_init(|| lock_ids(log));
         let same_class = |id: &&u32| {
             let own = log.definitions().locks().get(**id);
@@ -70,13 +63,10 @@ impl<'a> Describer<'a> {
         };
         let id = ids.get(&held.hash).into_iter().flatten().find(same_class).copied().unwrap_or(0);
         let place = log.definitions().places().get(held.place);
-        let name = match place {
-            Some(_) => name,
+        let (class, name) = match place {
             // What the program calls a lock that was waited for.
-            None => {
-                let name = log.definitions().lock_name(id).unwrap_or(UNKNOWN);
-                Names(log).called(held.class, name).1
-            }
+            None if id != UNKNOWN => Names(log).lock_parts(id),
+            _ => Names(log).place_parts(held.place, held.class),
         };
         OrderedLock {
             lock: LockRef { name, class, id },
@@ -193,9 +183,8 @@ impl<'a> Describer<'a> {
     fn has_lock(&self, link: &Link, regex: &Regex) -> bool {
         let Some((log, nesting)) = self.nesting(link) else { return false };
         self.locks(link).iter().any(|held| {
-            let name = log.definitions().places().get(held.place).map_or(0, |place| place.name);
             let id = self.lock(nesting.run, *held).lock.id;
-            Names(log).called_matches(regex, held.class, name)
+            Names(log).place_matches(regex, held.place, held.class)
                 || (id != 0 && Names(log).lock_matches(regex, id))
         })
     }

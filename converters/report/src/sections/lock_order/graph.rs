@@ -178,11 +178,15 @@ impl Builder<'_> {
             if from == to {
                 continue;
             }
+            says = true;
+            // Who only tries does not wait for ever, so this is no part of a deadlock.
+            if nesting.is_tried {
+                continue;
+            }
             let kind = [outer, inner].map(|known| (known.class, known.place, known.kind));
             let way = (self.kinds.of(kind), held, outer.is_read(), inner.is_read());
             let ways = self.edges.entry((from, to)).or_default();
             ways.entry(way).or_default().entry((thread, many)).or_insert(record);
-            says = true;
         }
         says
     }
@@ -232,7 +236,9 @@ impl Builder<'_> {
         let place = definitions.places().get(held.place)?;
         let class = self.class(run, held);
         let identity = match held.hash {
-            0 if is_by_name(log) => Some(Identity::Name(names.called(held.class, place.name).1)),
+            0 if is_by_name(log) => {
+                Some(Identity::Name(names.place_parts(held.place, held.class).1))
+            }
             0 => None,
             hash => Some(Identity::Hash(hash)),
         };

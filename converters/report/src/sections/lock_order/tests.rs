@@ -266,3 +266,16 @@ fn advice_is_for_cycles() {
     };
     assert_eq!([[71, 70], [70, 71]].map(advises), [true, false]);
 }
+
+#[test]
+fn who_only_tries_waits_for_nothing() {
+    let mut bank = Bank::new(&[("identity", "true")]);
+    let [ann, bob] = ["ann", "bob"].map(|name| bank.scenario.thread(name));
+    bank.transfer(ann, 5_000, [70, 71], None);
+    // What is held after a try is as good as any.
+    let (outer, inner) = (bank.held(bank.from, 71), bank.held(bank.to, 70));
+    bank.scenario.tries(bob, 6_000, (inner, bank.stack), &[outer]);
+    let found = order(&[bank.scenario.log("bank.log")], &Filter::default());
+    assert_eq!((found.cycles.len(), found.harmless.len()), (0, 0));
+    assert_eq!((found.locks, found.edges, found.nestings, found.unidentified), (2, 1, 2, 0));
+}

@@ -10,7 +10,7 @@ use crate::{
 };
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
-use tyrion_converters::describe::Names;
+use tyrion_converters::{describe::Names, identity::Locks};
 use tyrion_formats::{HoldMode, Recording};
 use tyrion_wire::WaitKind;
 
@@ -137,9 +137,7 @@ impl Scan {
         for cell in log.cell_chunks().iter().flat_map(|chunk| log.cells(chunk)) {
             let Some(site) = definitions.sites().get(cell.site) else { continue };
             if site.kind.is_contention() {
-                let class = definitions.locks().get(site.lock).copied().unwrap_or(0);
-                let name = definitions.lock_name(site.lock).unwrap_or(0);
-                let (class, name) = Names(log).called(class, name);
+                let (class, name) = Names(log).site_parts(site);
                 let sum = self.folded.entry((class, name, site.kind.name())).or_default();
                 *sum = sum.saturating_add(cell.count);
             }
@@ -299,12 +297,10 @@ impl<'a> Scanner<'a> {
             let own = log.definitions().places().get(place)?;
             let named = Names(findings.logs.get(class_run as usize)?);
             let filter = findings.filter;
-            let (class_name, _) = named.called(class, 0);
-            let (_, name) = Names(log).called(0, own.name);
-            let wants_lock = filter.lock.as_ref().is_none_or(|regex| {
-                named.called_matches(regex, class, 0)
-                    || Names(log).called_matches(regex, 0, own.name)
-            });
+            let (locks, class) = (Locks::of(log), named.class(class));
+            let (class_name, name) = locks.label_at(place, &class);
+            let regex = filter.lock.as_ref();
+            let wants_lock = regex.is_none_or(|regex| locks.matches_at(regex, place, &class));
             Some(Place {
                 at: scan.at((class_name, name, own.kind.name())),
                 text: Names(log).frame(own.method, own.line),

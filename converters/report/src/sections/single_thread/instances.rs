@@ -8,7 +8,6 @@ use crate::{
 use std::collections::{BTreeMap, HashMap, HashSet};
 use tyrion_converters::describe::Names;
 use tyrion_formats::Recording;
-use tyrion_wire::def::id::NO_STRING;
 
 /// The agent tells this many threads of an instance apart, but for the first
 /// two.
@@ -136,7 +135,7 @@ impl Classes {
             let next = self.public.len() as u32;
             let number = *self.by_name.entry(Names(log).class(id)).or_insert(next);
             if number == next {
-                self.public.push(Names(log).called(id, NO_STRING).0);
+                self.public.push(Names(log).public_class(id));
             }
             number
         })
@@ -215,8 +214,8 @@ impl Finder<'_> {
         let wanted = filter.kinds.contains(place.kind)
             && filter.thread.as_ref().is_none_or(|it| it.is_match(&names.thread(taking.thread)))
             && (filter.lock.as_ref())
-                .is_none_or(|it| names.called_matches(it, taking.class, place.name));
-        let (class, name) = names.called(taking.class, place.name);
+                .is_none_or(|it| names.place_matches(it, taking.place, taking.class));
+        let (class, name) = names.place_parts(taking.place, taking.class);
         wanted.then(|| (class, name, place.kind.name(), names.place(place)))
     }
 
@@ -227,7 +226,7 @@ impl Finder<'_> {
                 if cell.unidentified == 0 {
                     continue;
                 }
-                let class = Names(log).called(cell.class, NO_STRING).0;
+                let class = Names(log).public_class(cell.class);
                 if let Some(thread) = self.profile_thread(run, cell.thread) {
                     found.of_thread(thread, &class).unknown = true;
                 }

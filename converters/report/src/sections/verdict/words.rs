@@ -264,7 +264,8 @@ fn who(lock: &GuiltyLock) -> String {
     let whole = LockRef { id: 0, class: String::new(), ..lock.lock.clone() };
     let short = if whole.name.is_empty() { lock.lock.clone() } else { whole };
     // The class that contains the lock, or whose object it is.
-    let own = match lock.lock.name.rsplit_once('.') {
+    let called = lock.lock.name.rsplit_once(" in ").map_or(&*lock.lock.name, |(_, method)| method);
+    let own = match called.rsplit_once('.') {
         Some((class, _)) => class,
         None => simple_class(&lock.lock.class),
     };
@@ -325,15 +326,23 @@ fn label(lock: &LockRef, objects: u64) -> String {
         return name(&format!("initialization of {}", simple_class(class)));
     }
     let (called, class) = lock.telling();
-    let label = name(&lock_called(called, simple_class(class), &lock.identity()));
+    let identity = match class.strip_suffix(".class") {
+        // There is but one.
+        Some(_) => String::new(),
+        None => lock.identity(),
+    };
+    let label = name(&lock_called(called, simple_class(class), &identity));
     match objects {
         0 | 1 => label,
         objects => format!("{label}, {} objects,", thousands(objects)),
     }
 }
 
+/// `Cache` of `com.acme.Cache`, and `Cache.class` of its class object.
 fn simple_class(class: &str) -> &str {
-    class.rsplit('.').next().unwrap_or_default()
+    let own = class.strip_suffix(".class").unwrap_or(class);
+    let package = own.rfind('.').map_or(0, |at| at + 1);
+    class.get(package..).unwrap_or_default()
 }
 
 fn name(name: &str) -> String {
@@ -375,6 +384,7 @@ mod tests {
         };
         assert_eq!(label(&lock("Cache.lock", "a.b.Sync", 7), 1), "Cache.lock (Sync#7)");
         assert_eq!(label(&lock("", "a.Account", 0), 12), "Account, 12 objects,");
+        assert_eq!(label(&lock("", "a.b.Foo.class", 2), 1), "Foo.class");
         let initialization = lock("initialization of a.b.Foo", "int[]", 3);
         assert_eq!(label(&initialization, 1), "initialization of Foo");
     }

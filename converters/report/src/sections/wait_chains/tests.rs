@@ -143,3 +143,29 @@ fn without_owners_it_says_so() {
     let text = text::view(&answer.view, &Style::default());
     assert!(!answer.advises && text.starts_with("No wait has a known owner"), "{text}");
 }
+
+/// Whatever kinds are asked for, the parts are all that is charged, and together with what
+/// is not charged that is all waits for locks.
+#[test]
+fn parts_add_up_whatever_kinds_are_asked_for() {
+    let mut log = Crafted::new(200_000_000);
+    log.pass(100_000_000);
+    log.wait("flusher", &RUN, (WaitKind::ObjectWait, ("a.Queue", "")), 10_000_000, "http-1");
+    log.wait("db-1", &RUN, TABLE, 30_000_000, "flusher");
+    log.wait("db-2", &RUN, (WaitKind::LockReacquire, TABLE.1), 15_000_000, "");
+    log.wait("db-3", &RUN, (WaitKind::LockReacquire, TABLE.1), 15_000_000, "flusher");
+    log.wait("http-1", &RUN, CACHE, 40_000_000, "db-1");
+    log.wait("http-2", &RUN, CACHE, 20_000_000, "http-1");
+    let logs = [log.finish("a.log")];
+    for (kinds, ns) in [(Kinds::all(), 120_000_000), (Kinds::contention(), 90_000_000)] {
+        let filter = Filter { kinds, ..Filter::default() };
+        let chains = WaitChains::of(&found(&logs, &filter), &all());
+        let Charged { direct_ns, chained_ns, ring_ns, waiting_ns, late_ns, .. } = chains.charged;
+        let Charged { unknown_ns, not_followed_ns, wait_ns, .. } = chains.charged;
+        let parts =
+            [direct_ns, chained_ns, ring_ns, waiting_ns, late_ns, unknown_ns, not_followed_ns];
+        assert_eq!(parts.iter().sum::<u64>(), wait_ns, "{parts:?}");
+        assert!(waiting_ns != 0 && chained_ns != 0, "{parts:?}");
+        assert_eq!(wait_ns - chains.pending_ns + chains.unowned_ns, ns);
+    }
+}

@@ -109,7 +109,7 @@ fn locks_whose_owner_is_not_known_are_charged_to_who_ended_the_waits() {
     story.woken("http-2", latch, (10, 20), ("", 0));
     let logs = [story.finish()];
     let chains = found(&logs, &Filter::default(), 1_000).chains;
-    assert_eq!((chains.waits, chains.wait_ns, chains.contention_ns), (1, 40 * MS, 40 * MS));
+    assert_eq!((chains.waits, chains.wait_ns, chains.of_locks_ns), (1, 40 * MS, 40 * MS));
     assert_eq!(
         told(&chains),
         [
@@ -160,7 +160,7 @@ fn nothing_is_lost_between_chunks() {
     // Whether a wait for a lock in another chunk has an owner is not known.
     assert!((1_950..=2_000).contains(&chains.waits), "{}", chains.waits);
     assert_eq!(chains.wait_ns, chains.waits * 3 * MS);
-    assert_eq!(chains.contention_ns, chains.wait_ns);
+    assert_eq!(chains.of_locks_ns, chains.wait_ns);
 }
 
 /// All that is charged, in all.
@@ -224,7 +224,7 @@ proptest! {
         let woken = wakers.fold((0, 0), |sum, it| (sum.0 + it.count, sum.1 + it.wait_ns));
         prop_assert_eq!((withheld.waits, withheld.wait_ns), woken, "as the places say");
         let contention_ns = one.aggregate.contention().total().1;
-        prop_assert!(one.chains.contention_ns <= contention_ns);
+        prop_assert!(one.chains.of_locks_ns <= contention_ns);
         // With little room, whoever finds what first.
         let axis = Axis::of(&logs, &filter, phase_ms * MS);
         let judged = (&axis, &one.other_waits.judged);
