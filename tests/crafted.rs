@@ -82,7 +82,7 @@ fn write_nested(path: &Path) {
         })
         .collect();
     for (at_ns, outer) in held.chunks(3000).enumerate() {
-        let nest = Nest { delta_ns: 0, inner: held[0], stack: 0, outer: outer.into() };
+        let nest = Nest { delta_ns: 0, inner: held[0], stack: 0, outer: outer.into(), flags: 0 };
         log.nest(lane, at_ns as u64, nest).unwrap();
     }
     log.finish().unwrap();

@@ -39,7 +39,7 @@ enum Step {
     Holds(Vec<(u64, u64, usize)>, Vec<[u32; 3]>),
     Instance([u32; 3], bool),
     Blame(u64, [u32; 4]),
-    Nest([u32; 4], Vec<[u32; 3]>),
+    Nest([u32; 4], Vec<[u32; 3]>, u64),
     Sample([u64; 3], [u32; 4]),
 }
 
@@ -55,7 +55,8 @@ fn steps() -> impl Strategy<Value = (u64, Step)> {
             .prop_map(|(holds, locks)| Step::Holds(holds, locks)),
         1 => (three(), any::<bool>()).prop_map(|(ids, shared)| Step::Instance(ids, shared)),
         1 => (any::<u64>(), ids()).prop_map(|(ns, ids)| Step::Blame(ns, ids)),
-        1 => (ids(), vec(three(), 0..12)).prop_map(|(ids, outer)| Step::Nest(ids, outer)),
+        1 => (ids(), vec(three(), 0..12), 0u64..3)
+            .prop_map(|(ids, outer, flags)| Step::Nest(ids, outer, flags)),
         4 => (any::<[u64; 3]>(), ids()).prop_map(|(times, ids)| Step::Sample(times, ids)),
     ];
     ((0u64..1 << 40, 0u32..40).prop_map(|(delta, cut)| delta >> cut), step)
@@ -122,10 +123,10 @@ fn write(
             log.blame(lane, at_ns, Blame { delta_ns: 77, ..blame }).unwrap();
             (at_ns, what(TraceRecord::Blame(blame)))
         }
-        Step::Nest([place, class, hash, stack], ref outer) => {
+        Step::Nest([place, class, hash, stack], ref outer, flags) => {
             let outer: Vec<Held> = outer.iter().copied().map(held).collect();
             let inner = Held { place, class, hash };
-            let nest = Nest { delta_ns, inner, stack, outer: outer.as_slice().into() };
+            let nest = Nest { delta_ns, inner, stack, outer: outer.as_slice().into(), flags };
             log.nest(lane, at_ns, Nest { delta_ns: 77, ..nest }).unwrap();
             (at_ns, what(TraceRecord::Nest(nest)))
         }

@@ -156,6 +156,7 @@ impl Writing {
                 inner: held(inner),
                 stack: self.stacks[0],
                 outer: outer.as_slice().into(),
+                flags: nth as u64 % 3,
             };
             self.log.nest(lane, at_ns, nest).unwrap();
             let hold = Hold { hold_ns: 100, place, class, hash: 101, ..Hold::default() };

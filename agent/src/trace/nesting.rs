@@ -208,7 +208,8 @@ impl Trace {
             .collect();
         let inner = Held { place, class, hash };
         self.recorder.append(context, Some(clock::now_ns()), |delta_ns, out| {
-            Nest { delta_ns, inner, stack, outer: HeldList::from(&outer[..]) }.encode(out);
+            let outer = HeldList::from(&outer[..]);
+            Nest { delta_ns, inner, stack, outer, flags: 0 }.encode(out);
         });
     }
 

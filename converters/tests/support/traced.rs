@@ -214,7 +214,7 @@ fn records(log: &mut Writer, ids: &Ids, lanes: [LaneId; 3]) {
     let inner = Held { place: places.get, class: classes.object, hash: MAP };
     let outer = [Held { place: places.put, class: classes.sync, hash: TURN }];
     let stack = stacks.put_get;
-    let nest = Nest { delta_ns: 0, inner, stack, outer: outer.as_slice().into() };
+    let nest = Nest { delta_ns: 0, inner, stack, outer: outer.as_slice().into(), flags: 0 };
     log.nest(lanes[1], START_NS + 320_000, nest).unwrap();
     // filler-1 keeps main waiting for the map, and filler-2 for the turn; once
     // where it left is not known.

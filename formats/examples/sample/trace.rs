@@ -180,14 +180,20 @@ fn events(log: &mut Writer, names: &Names) -> Result<(), Box<dyn Error>> {
     log.instance(lanes[1], Instance { hash: MAP, class: object, place: in_get, shared: true })?;
     let inner = Held { place: in_get, class: object, hash: MAP };
     let outer = [turn];
-    let nest = Nest { delta_ns: 0, inner, stack: names.get_in_put, outer: outer.as_slice().into() };
+    let nest = Nest {
+        delta_ns: 0,
+        inner,
+        stack: names.get_in_put,
+        outer: outer.as_slice().into(),
+        flags: 0,
+    };
     log.nest(lanes[1], START_NS + 200_000, nest)?;
     // Both take the class object, filler while it has the other two.
     log.instance(lanes[0], Instance { hash: CLASS, class, place: in_size, shared: false })?;
     log.instance(lanes[1], Instance { hash: CLASS, class, place: in_size, shared: true })?;
     let outer = [turn, inner];
     let inner = Held { place: in_size, class, hash: CLASS };
-    let nest = Nest { delta_ns: 0, inner, stack: 0, outer: outer.as_slice().into() };
+    let nest = Nest { delta_ns: 0, inner, stack: 0, outer: outer.as_slice().into(), flags: 0 };
     log.nest(lanes[1], START_NS + 300_000, nest)?;
     log.blame(
         lanes[1],

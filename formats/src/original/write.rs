@@ -212,7 +212,11 @@ impl<'w> Writer<'w> {
                 let outer: Vec<Held> = it.outer.iter().map(|&lock| self.held(lock)).collect();
                 let (inner, stack) = (self.held(it.inner), id::EMPTY_STACK);
                 let outer = outer.as_slice().into();
-                self.importer.log.nest(lane, at_ns, Nest { delta_ns: 0, inner, stack, outer })
+                self.importer.log.nest(
+                    lane,
+                    at_ns,
+                    Nest { delta_ns: 0, inner, stack, outer, flags: 0 },
+                )
             }
         }
     }

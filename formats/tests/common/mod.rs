@@ -109,7 +109,8 @@ fn dump_events(log: &Recording, chunk: &ChunkRef, text: &mut String) {
             Entry::Wait(event) => event,
             Entry::Traced(traced) => {
                 let Traced { thread, at_ns, record } = traced;
-                writeln!(text, "thread={thread} at_ns={at_ns} {record:?}").unwrap();
+                let record = format!("{record:?}").replace("], flags: 0 }", "] }");
+                writeln!(text, "thread={thread} at_ns={at_ns} {record}").unwrap();
                 continue;
             }
             Entry::Sample(Sampled { thread, at_ns, sample }) => {

@@ -25,6 +25,12 @@ impl Fields<'_> {
 
     /// A field that was added later: 0 where it is missing.
     #[inline]
+    pub(crate) fn later_u64(&mut self) -> Option<u64> {
+        if self.0.is_empty() { Some(0) } else { self.u64() }
+    }
+
+    /// The same of one that fits 32 bits.
+    #[inline]
     pub(crate) fn later_u32(&mut self) -> Option<u32> {
         if self.0.is_empty() { Some(0) } else { self.u32() }
     }

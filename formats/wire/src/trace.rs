@@ -25,7 +25,7 @@ pub use cell::{
 };
 pub use held::{Held, HeldIter, HeldList};
 pub use holds::{HoldBatch, Holds, HoldsIter, MAX_HOLD_LEN};
-pub use record::{Blame, Hold, Instance, Nest, hold_flag};
+pub use record::{Blame, Hold, Instance, Nest, hold_flag, nest_flag};
 
 /// The mean time, in ns, from a look at a release to the moment from which the next
 /// release is looked at, unless the recording tells another: see [`Blame`].

@@ -162,7 +162,7 @@ impl Dump<'_> {
         if self.json {
             let record = json!({
                 "record": "nest", "at_ns": moment.at_ns,
-                "thread": thread.0, "thread_id": moment.thread,
+                "thread": thread.0, "thread_id": moment.thread, "tried": nest.is_tried(),
                 "stack": null, "stack_taken": nest.stack != 0, "outer": null,
             });
             let long = [
@@ -173,11 +173,12 @@ impl Dump<'_> {
         }
         write!(
             out,
-            "nest    +{} {} {:?} {} while holding ",
+            "nest    +{} {} {:?} {}{} while holding ",
             seconds(moment.at_ns),
             inner.site.kind_name(),
             harmless::name(&thread.0),
             inner.shown(),
+            if nest.is_tried() { " tried" } else { "" },
         )?;
         for (nth, held) in nest.outer.iter().enumerate() {
             let comma = if nth == 0 { "" } else { ", " };

@@ -109,7 +109,7 @@ impl Scenario {
 
     pub(super) fn nest(&mut self, thread: u32, at_ns: u64, taken: (Held, u32), outer: &[Held]) {
         let (inner, stack) = taken;
-        let nest = Nest { delta_ns: 0, inner, stack, outer: outer.into() };
+        let nest = Nest { delta_ns: 0, inner, stack, outer: outer.into(), flags: 0 };
         self.log.nest(self.lanes[&thread], START_NS + at_ns, nest).unwrap();
     }
 

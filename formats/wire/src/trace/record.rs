@@ -20,6 +20,12 @@ pub mod hold_flag {
     pub const FIRST: u64 = 1;
 }
 
+/// Bits of a [`Nest`]'s flags.
+pub mod nest_flag {
+    /// The inner lock was taken by a try that does not wait for ever: `tryLock`.
+    pub const TRIED: u64 = 1;
+}
+
 /// A hold that has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hold {
@@ -82,6 +88,8 @@ pub struct Nest<'a> {
     pub stack: u32,
     /// The locks that were held, outermost first.
     pub outer: HeldList<'a>,
+    /// Bits of [`nest_flag`]; readers ignore the others.
+    pub flags: u64,
 }
 
 impl Hold {
@@ -154,13 +162,21 @@ impl<'a> Nest<'a> {
         let fields = std::iter::once(self.delta_ns)
             .chain(held(self.inner))
             .chain([u64::from(self.stack), self.outer.len() as u64])
-            .chain(self.outer.iter().flat_map(held));
+            .chain(self.outer.iter().flat_map(held))
+            // They came later: where they are 0, they are left out.
+            .chain((self.flags != 0).then_some(self.flags));
         put(out, CODE_NEST, fields);
     }
 
     pub(crate) fn decode(payload: &'a [u8]) -> Option<Nest<'a>> {
         let mut f = Fields(payload);
         let (delta_ns, inner, stack) = (f.u64()?, Held::read(&mut f)?, f.u32()?);
-        Some(Nest { delta_ns, inner, stack, outer: HeldList::read(&mut f)? })
+        let outer = HeldList::read(&mut f)?;
+        Some(Nest { delta_ns, inner, stack, outer, flags: f.later_u64()? })
+    }
+
+    /// Whether the inner lock was taken by a try that does not wait for ever.
+    pub fn is_tried(&self) -> bool {
+        self.flags & nest_flag::TRIED != 0
     }
 }

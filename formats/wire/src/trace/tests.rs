@@ -67,9 +67,10 @@ proptest! {
 
     #[test]
     fn nests_round_trip(
-        delta_ns: u64, inner in held(), stack: u32, outer in vec(held(), 0..40)
+        delta_ns: u64, inner in held(), stack: u32, outer in vec(held(), 0..40),
+        flags in 1u64..,
     ) {
-        let nest = Nest { delta_ns, inner, stack, outer: outer.as_slice().into() };
+        let nest = Nest { delta_ns, inner, stack, outer: outer.as_slice().into(), flags };
         let mut bytes = Vec::new();
         nest.encode(&mut bytes);
         check(&bytes, Record::Nest(nest))?;
@@ -78,6 +79,7 @@ proptest! {
         prop_assert_eq!(read.outer.len(), outer.len());
         prop_assert_eq!(read.outer.is_empty(), outer.is_empty());
         prop_assert_eq!(read.outer.iter().collect::<Vec<_>>(), outer);
+        prop_assert_eq!(read.is_tried(), flags % 2 == 1);
         // What was read can be written again.
         let mut again = Vec::new();
         read.encode(&mut again);
@@ -145,14 +147,19 @@ proptest! {
 fn fields_stand_in_the_order_of_the_format() {
     let mut bytes = Vec::new();
     let outer = [Held { place: 6, class: 7, hash: 8 }, Held { place: 9, class: 10, hash: 11 }];
-    Nest {
+    let nest = Nest {
         delta_ns: 1,
         inner: Held { place: 2, class: 3, hash: 4 },
         stack: 5,
         outer: outer.as_slice().into(),
-    }
-    .encode(&mut bytes);
-    assert_eq!(bytes, [22, 12, 1, 2, 3, 4, 5, 2, 6, 7, 8, 9, 10, 11]);
+        flags: 0,
+    };
+    nest.encode(&mut bytes);
+    assert_eq!(bytes, [22, 12, 1, 2, 3, 4, 5, 2, 6, 7, 8, 9, 10, 11], "as earlier agents wrote it");
+    assert_eq!(event::decode(&bytes), Some((Record::Nest(nest), bytes.len())));
+    bytes.clear();
+    Nest { flags: nest_flag::TRIED, ..nest }.encode(&mut bytes);
+    assert_eq!(bytes, [22, 13, 1, 2, 3, 4, 5, 2, 6, 7, 8, 9, 10, 11, 1]);
     bytes.clear();
     Blame { delta_ns: 1, charged_ns: 2, site: 3, waiter: 4, stack: 5, place: 6 }.encode(&mut bytes);
     assert_eq!(bytes, [18, 6, 1, 2, 3, 4, 5, 6]);
