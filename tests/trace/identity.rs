@@ -1,13 +1,15 @@
 //! Which locks several threads take, and which only one.
 
 use crate::support::{Jdk, Program, Recording, on_jdks};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 on_jdks!(exactly_the_shared_ones: newest, everywhere three);
 on_jdks!(many_threads: one, everywhere two);
 on_jdks!(threads_of_one_lock: two);
 on_jdks!(shared_with_virtual_threads: since(21));
 on_jdks!(without_identity: one);
+on_jdks!(classes_come_where_others_were: all);
+on_jdks!(classes_of_a_virtual_thread: since(21));
 
 fn exactly_the_shared_ones(jdk: &Jdk) {
     // Taken often, and once only: then there is no second chance to notice.
@@ -84,4 +86,40 @@ fn without_identity(jdk: &Jdk) {
     let recording = program.option("--identity=false").record();
     assert_eq!(recording.traced().records("instance").count(), 0);
     assert_eq!(recording.info()["metadata"]["identity"], "false");
+}
+
+/// The JVM puts a class where an unloaded one was, and what is known by that address is
+/// the new one's.
+fn classes_come_where_others_were(jdk: &Jdk) {
+    for scenario in ["unloaded 60 block", "unloaded 60 array"] {
+        check_classes(&Program::truth(jdk, scenario).traced(), scenario);
+    }
+    let flag = "-XX:-UseCompressedClassPointers";
+    let program = Program::truth(jdk, "unloaded 30 block").traced();
+    check_classes(&program.flag(flag.to_owned()), flag);
+}
+
+fn classes_of_a_virtual_thread(jdk: &Jdk) {
+    let program = Program::truth(jdk, "unloaded 60 block").traced();
+    check_classes(&program.flag("-Dtruth.virtual=true".to_owned()), "virtual");
+}
+
+#[track_caller]
+fn check_classes(program: &Program, what: &str) {
+    let recording = program.record();
+    assert_eq!(recording.number("not_unloaded"), 0, "{what}");
+    let mut found = BTreeMap::new();
+    let traced = recording.traced();
+    for record in traced.at_class("acquisitions", recording.said["class"].as_str().unwrap()) {
+        let class = record["lock_class"].as_str().unwrap().to_owned();
+        *found.entry(class).or_default() += record["acquisitions"].as_u64().unwrap();
+    }
+    let said = recording.said["classes"].as_array().unwrap().iter();
+    let expected: BTreeMap<String, u64> = said
+        .map(|class| {
+            let name = class["class"].as_str().unwrap().to_owned();
+            (name, class["acquisitions"].as_u64().unwrap())
+        })
+        .collect();
+    assert_eq!(found, expected, "{what}");
 }

@@ -48,7 +48,6 @@ const JAVA_OWN: &[&str] = &[
     "CLASS_SHIFT",
     "LATER_MASK",
     "LATER_SPARE",
-    "REFERENT",
 ];
 
 /// The constants of type `int` or `long`, by name, as they are written.

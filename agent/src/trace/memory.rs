@@ -296,6 +296,19 @@ impl Table {
         key as u32 as usize & (self.pairs.len() - 1)
     }
 
+    /// Puts a cell where its key's search finds it: at most half of the pairs are used.
+    pub fn put(&self, key: u64, cell: u64) {
+        let (before, from) = self.pairs.split_at(self.start(key));
+        let free = from.iter().chain(before).find(|pair| {
+            let there = pair.key.load(Relaxed);
+            there == 0 || there == key
+        });
+        if let Some(pair) = free {
+            pair.cell.store(cell, Relaxed);
+            pair.key.store(key, Release);
+        }
+    }
+
     /// Its address, for Java.
     pub fn address(&'static self) -> u64 {
         address_of(self)

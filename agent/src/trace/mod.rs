@@ -18,6 +18,7 @@
 //! - [`nesting`]: what is taken within what
 //! - [`resync`]: what is really held, as after a full stack
 //! - [`cost`]: what the Java half of the probes takes
+//! - [`numbers`]: by what Java knows the classes of locks
 //! - [`places`]: the numbers of the places where locks are taken
 //! - [`classes`]: which classes get probes
 //! - [`passed`]: which classes need not be looked at again
@@ -39,6 +40,7 @@ mod java_side;
 mod memory;
 mod natives;
 mod nesting;
+mod numbers;
 mod observer;
 mod passed;
 mod places;
@@ -93,6 +95,7 @@ pub struct Trace {
     nestings: nesting::Nestings,
     places: places::Places,
     passed: passed::Passed,
+    numbers: numbers::Numbers,
     methods: resync::Methods,
     statistics: TraceStatistics,
     cost: cost::ProbesCost,
@@ -183,6 +186,7 @@ impl Trace {
             nestings: nesting::Nestings::default(),
             places: places::Places::new(),
             passed: passed::Passed::new(vm),
+            numbers: numbers::Numbers::default(),
             methods: resync::Methods::default(),
             statistics: TraceStatistics::default(),
             cost: cost::ProbesCost::default(),

@@ -1745,8 +1745,6 @@ public final class TyrionTrace {
     private static final Object[] LATER = new Object[16384];
     private static final long[] LATER_BY = new long[16384];
     private static final int LATER_MASK = LATER.length - 1;
-    private static final long REFERENT =
-            U.objectFieldOffset(java.lang.ref.Reference.class, "referent");
     /** How many places were given away, and how many of them were seen to: ints that wrap. */
     private static final long LATER_GIVEN = address(8);
     private static final long LATER_DONE = LATER_GIVEN + 4;
@@ -1763,10 +1761,16 @@ public final class TyrionTrace {
 
     /** Notes a lock for {@link #hashNow}; false when there are too many. */
     private static boolean hashLater(long recent, Object lock, int place, long me) {
+        long by = (long) place << 32 | me;
+        // One that a thread takes again and again would fill all places before the next look.
+        if (isNotedForLater(U.getLong(recent + RECENT_LOCK), lock, by)) {
+            return true;
+        }
         int waiting = U.getInt(LATER_GIVEN) - U.getIntVolatile(null, LATER_DONE);
         if (waiting >= LATER.length - LATER_SPARE) {
             return false;
         }
+        int looks = U.getInt(LATER_LOOKS);
         Object reference;
         try {
             reference = new java.lang.ref.WeakReference<Object>(lock);
@@ -1774,19 +1778,28 @@ public final class TyrionTrace {
             // Not the program's business.
             return false;
         }
-        // The same object as the last time, as far as its address tells: one that a thread takes
-        // again and again would fill all places before the next look. Less than 0: no hash.
-        long address = U.getInt(reference, REFERENT);
-        long noted = Long.MIN_VALUE | address << 32 | U.getInt(LATER_LOOKS) & 0xffffffffL;
-        if (U.getLong(recent + RECENT_LOCK) == noted) {
-            return true;
-        }
-        U.putLong(recent + RECENT_LOCK, noted);
         int at = U.getAndAddInt(null, LATER_GIVEN, 1) & LATER_MASK;
-        LATER_BY[at] = (long) place << 32 | me;
+        LATER_BY[at] = by;
         U.storeFence();
         LATER[at] = reference;
+        // Less than 0: no hash.
+        U.putLong(recent + RECENT_LOCK, Long.MIN_VALUE | (long) at << 32 | looks & 0xffffffffL);
         return true;
+    }
+
+    /**
+     * Whether a lock was noted, by the same thread at the same place, since the last look. What
+     * tells is the reference that was noted: an object may move, and another one be where it was.
+     */
+    private static boolean isNotedForLater(long noted, Object lock, long by) {
+        if (noted >= 0 || (int) noted != U.getInt(LATER_LOOKS)) {
+            return false;
+        }
+        int at = (int) (noted >>> 32) & LATER_MASK;
+        Object reference = LATER[at];
+        return reference != null
+                && LATER_BY[at] == by
+                && ((java.lang.ref.Reference<?>) reference).get() == lock;
     }
 
     /** Called by the agent, one thread at a time: gives hashes to what nobody holds now. */
@@ -1829,6 +1842,52 @@ public final class TyrionTrace {
             AGAIN_BY[again] = by;
             AGAIN[again++] = reference;
         }
+    }
+
+    // ---- the numbers of classes
+
+    // What typeOf reads of an object is where the JVM has its own structure of the class, which
+    // the class's mirror leads to as well. Where an unloaded class had it, another one may.
+
+    /** Where in a mirror the address of the structure stands. */
+    private static long structureAt;
+    /** What a number is multiplied by, as a shift, and what is added. */
+    private static int structureShift;
+    private static long structureBase;
+
+    /** Called by the agent once: tries out how numbers follow from mirrors; 0 where they do not. */
+    static int findNumbers() {
+        Object[] known = {
+            new Object(), "", U, Thread.currentThread(), Object.class, new int[0], LATER, 1, true
+        };
+        for (long at = 8; at < 160; at += 8) {
+            for (int shift = 0; shift <= 12; shift++) {
+                long number = typeOf(known[0]) & 0xffffffffL;
+                long base = U.getLong(known[0].getClass(), at) - (number << shift);
+                if (isNumbered(known, at, shift, base)) {
+                    structureAt = at;
+                    structureShift = shift;
+                    structureBase = base;
+                    return 1;
+                }
+            }
+        }
+        return 0;
+    }
+
+    private static boolean isNumbered(Object[] known, long at, int shift, long base) {
+        for (Object object : known) {
+            long structure = U.getLong(object.getClass(), at);
+            if ((int) (structure - base >>> shift) != typeOf(object)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Called by the agent: what {@link #typeOf} will read of the objects of a new class. */
+    static int numberOf(Class<?> type) {
+        return (int) (U.getLong(type, structureAt) - structureBase >>> structureShift);
     }
 
     // ---- the agent

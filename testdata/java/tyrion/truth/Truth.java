@@ -68,6 +68,7 @@ public final class Truth {
         SCENARIOS.put("thread-ids", ThreadIds.class);
         SCENARIOS.put("probes", Probes.class);
         SCENARIOS.put("shared", Shared.class);
+        SCENARIOS.put("unloaded", Unloaded.class);
         SCENARIOS.put("holds", Holds.class);
         SCENARIOS.put("sampled-holds", SampledHolds.class);
         SCENARIOS.put("blame", Blame.class);
