@@ -20,6 +20,7 @@
 //! - [`cost`]: what the Java half of the probes takes
 //! - [`numbers`]: by what Java knows the classes of locks
 //! - [`places`]: the numbers of the places where locks are taken
+//! - [`place_instances`]: which instance a place takes
 //! - [`classes`]: which classes get probes
 //! - [`passed`]: which classes need not be looked at again
 //! - [`natives`]: what Java calls
@@ -43,6 +44,7 @@ mod nesting;
 mod numbers;
 mod observer;
 mod passed;
+mod place_instances;
 mod places;
 mod resync;
 mod slots;
@@ -96,6 +98,7 @@ pub struct Trace {
     places: places::Places,
     passed: passed::Passed,
     numbers: numbers::Numbers,
+    place_instances: place_instances::PlaceInstances,
     methods: resync::Methods,
     statistics: TraceStatistics,
     cost: cost::ProbesCost,
@@ -187,6 +190,7 @@ impl Trace {
             places: places::Places::new(),
             passed: passed::Passed::new(vm),
             numbers: numbers::Numbers::default(),
+            place_instances: place_instances::PlaceInstances::new()?,
             methods: resync::Methods::default(),
             statistics: TraceStatistics::default(),
             cost: cost::ProbesCost::default(),
@@ -212,6 +216,7 @@ impl Trace {
         self.instances.forget();
         self.forget_cells();
         self.forget_instances();
+        self.forget_place_instances();
         // Behind the table that they were looked up in.
         self.forget_recent_instances();
     }

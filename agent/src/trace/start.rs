@@ -156,6 +156,8 @@ pub mod constant {
     pub const OUTSIDE: i32 = 15;
     /// What a thread's id is taken by to find its own.
     pub const OUTSIDE_MASK: i32 = 16;
+    /// Address of which instance is taken at which place.
+    pub const PLACE_INSTANCES: i32 = 17;
 }
 
 impl Trace {
@@ -271,6 +273,7 @@ impl Trace {
             constant::TIMED => address_of(self.shared.timed),
             constant::BURSTS => self.shared.bursts.map_or(0, address_of),
             constant::OUTSIDE => self.shared.outside.map_or(0, address_of),
+            constant::PLACE_INSTANCES => self.place_instances.address(),
             constant::OUTSIDE_MASK => {
                 self.shared.outside.map_or(0, |counts| counts.len() as u64 - 1)
             }
