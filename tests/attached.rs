@@ -23,6 +23,8 @@ on_jdks!(many_virtual_threads: only(21), everywhere newest);
 on_jdks!(natives_where_probes_are_usual: newest, everywhere three);
 on_jdks!(waits_under_way: all);
 on_jdks!(waits_under_way_over_a_pause: one);
+on_jdks!(a_log_tells_when_recording_begins: two);
+on_jdks!(names_of_virtual_threads_locks: since(21));
 
 fn attached(jdk: &Jdk, scenario: &str) -> Program {
     Program::truth(jdk, scenario).attached()
@@ -84,6 +86,36 @@ fn natives_where_probes_are_usual(jdk: &Jdk) {
     check_holders(program);
     check_outcomes(&program("outcomes").record());
     check_names(&program("names").record());
+}
+
+/// What virtual threads wait for has the same name and kind, whichever way it is seen.
+fn names_of_virtual_threads_locks(jdk: &Jdk) {
+    for kind in ["lock", "stamped", "semaphore"] {
+        let program = Program::truth(jdk, &format!("virtual-two {kind}"));
+        let [by_probes, by_natives] =
+            [program.clone(), program.option("--parks=natives")].map(|program| {
+                let waits = program.record().long_contentions();
+                let [wait] = &waits[..] else { panic!("{kind}: {waits:?}") };
+                (wait.kind.clone(), wait.lock.clone(), wait.stack.clone())
+            });
+        assert_eq!(by_natives, by_probes, "{kind}");
+    }
+}
+
+/// The program runs while an agent that is attached puts its probes in place: that is no
+/// time of which the log tells, and shares are not of it.
+fn a_log_tells_when_recording_begins(jdk: &Jdk) {
+    let recording = attached(jdk, "counts 4 2000 lock").option("--mode=trace").record();
+    let log = tyrion_formats::Recording::open(&recording.log).unwrap();
+    let pauses = log.pauses();
+    assert_eq!(pauses[0].start, log.start_ns(), "{pauses:?}");
+    let length_ns = log.end_ns() - log.start_ns();
+    assert!(log.recorded_ns() + (pauses[0].end - pauses[0].start) <= length_ns, "{pauses:?}");
+    assert!(pauses[0].end > log.start_ns() + 1_000_000, "probes take longer: {pauses:?}");
+    let begun_ns = pauses[0].end - log.start_ns();
+    for wait in recording.contentions().iter().filter(|wait| wait.record == "wait") {
+        assert!(wait.start_ns + wait.wait_ns >= begun_ns, "{wait:?} {begun_ns}");
+    }
 }
 
 /// The threads of the scenario "under-way", and how each waits.

@@ -243,6 +243,8 @@ pub struct SectionRow {
     pub of_probes_ns: u64,
     /// How many holds were measured.
     pub measured: u64,
+    /// Of how many of those is the average that the other holds count as.
+    pub basis: u64,
     /// The longest of those, in ns.
     pub longest_ns: u64,
     /// How many of those had a duration of each

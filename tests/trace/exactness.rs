@@ -13,6 +13,7 @@ on_jdks!(sixteen_threads: all);
 on_jdks!(whatever_else_is_recorded: one, everywhere two);
 on_jdks!(virtual_threads: since(21));
 on_jdks!(permits_that_others_give_back: two);
+on_jdks!(conversions_of_stamps: all);
 on_jdks!(interpreted_and_compiled: everywhere two);
 on_jdks!(where_monitors_are_kept: newest);
 on_jdks!(every_collector: newest, everywhere three);
@@ -51,6 +52,28 @@ fn whatever_else_is_recorded(jdk: &Jdk) {
         }
         check(&program);
     }
+}
+
+/// A thread that has a StampedLock in one mode and gets it in another one gives the first
+/// one up.
+fn conversions_of_stamps(jdk: &Jdk) {
+    let recording = small(jdk, "conversions 300").record();
+    let traced = recording.traced();
+    let class = recording.said["class"].as_str().unwrap();
+    let mut taken: BTreeMap<String, Taken> = BTreeMap::new();
+    for record in traced.at_class("acquisitions", class) {
+        let kind = record["kind"].as_str().unwrap().to_owned();
+        *taken.entry(kind).or_default() += Taken::from_json(record);
+    }
+    let said = |key: &str| recording.number(key);
+    let reads = Taken { acquisitions: said("reads"), reentrant: said("reads_again"), failed: 0 };
+    let writes = Taken { acquisitions: said("writes"), reentrant: 0, failed: said("failed") };
+    let expected = [("lock-read".to_owned(), reads), ("lock-write".to_owned(), writes)];
+    assert_eq!(taken, expected.into());
+    // Each hold ended.
+    let cells = traced.at_class("acquisitions", class);
+    let measured: u64 = cells.iter().map(|cell| cell["measured"].as_u64().unwrap()).sum();
+    assert_eq!(measured, said("reads") + said("writes"));
 }
 
 /// Their numbers stand together: there may be millions of them.

@@ -1,13 +1,17 @@
 //! Which locks several threads take, and which only one.
 
 use crate::support::{Jdk, Program, Recording, on_jdks};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use tyrion_formats::Recording as Log;
 
 on_jdks!(exactly_the_shared_ones: newest, everywhere three);
 on_jdks!(many_threads: one, everywhere two);
 on_jdks!(threads_of_one_lock: two);
 on_jdks!(shared_with_virtual_threads: since(21));
 on_jdks!(without_identity: one);
+on_jdks!(places_of_one_instance: all);
+on_jdks!(classes_come_where_others_were: all);
+on_jdks!(classes_of_a_virtual_thread: since(21));
 
 fn exactly_the_shared_ones(jdk: &Jdk) {
     // Taken often, and once only: then there is no second chance to notice.
@@ -84,4 +88,86 @@ fn without_identity(jdk: &Jdk) {
     let recording = program.option("--identity=false").record();
     assert_eq!(recording.traced().records("instance").count(), 0);
     assert_eq!(recording.info()["metadata"]["identity"], "false");
+}
+
+/// A place at which always the same object is taken tells which; others, that it was
+/// several.
+fn places_of_one_instance(jdk: &Jdk) {
+    let recording = Program::truth(jdk, "sole-instances").traced().record();
+    check_places(&Log::open(&recording.log).unwrap(), &recording);
+    let program = Program::truth(jdk, "sole-instances").traced().option("--identity=false");
+    let recording = program.record();
+    let log = Log::open(&recording.log).unwrap();
+    assert!(log.definitions().places().iter().all(|(place, _)| instance(&log, place).is_none()));
+}
+
+fn instance(log: &Log, place: u32) -> Option<u32> {
+    log.definitions().place_instance(place)
+}
+
+/// The methods of the program that have a place, with what the log says of its instance.
+fn places(log: &Log) -> BTreeMap<String, Option<u32>> {
+    let definitions = log.definitions();
+    let places = definitions.places().iter().filter_map(|(id, place)| {
+        let method = definitions.methods().get(place.method)?;
+        let class = log.text(definitions.classes().get(method.class)?.name);
+        let is_ours = class.contains("SoleInstances");
+        is_ours.then(|| (log.text(method.name).to_string(), instance(log, id)))
+    });
+    places.collect()
+}
+
+#[track_caller]
+fn check_places(log: &Log, recording: &Recording) {
+    let places = places(log);
+    let [one, counter] = ["one", "counter"].map(|key| recording.number(key) as u32);
+    for (method, expected) in [
+        ("sole", Some(one)),
+        ("again", Some(one)),
+        ("within", Some(one)),
+        ("add", Some(counter)),
+        ("more", Some(counter)),
+        ("either", Some(0)),
+        ("eitherAgain", Some(0)),
+        ("fresh", Some(0)),
+    ] {
+        assert_eq!(places[method], expected, "{method}: {places:?}");
+    }
+    assert!(places["ofLock"].is_some_and(|hash| hash != 0), "{places:?}");
+}
+
+/// The JVM puts a class where an unloaded one was, and what is known by that address is
+/// the new one's.
+fn classes_come_where_others_were(jdk: &Jdk) {
+    for scenario in ["unloaded 60 block", "unloaded 60 array"] {
+        check_classes(&Program::truth(jdk, scenario).traced(), scenario);
+    }
+    let flag = "-XX:-UseCompressedClassPointers";
+    let program = Program::truth(jdk, "unloaded 30 block").traced();
+    check_classes(&program.flag(flag.to_owned()), flag);
+}
+
+fn classes_of_a_virtual_thread(jdk: &Jdk) {
+    let program = Program::truth(jdk, "unloaded 60 block").traced();
+    check_classes(&program.flag("-Dtruth.virtual=true".to_owned()), "virtual");
+}
+
+#[track_caller]
+fn check_classes(program: &Program, what: &str) {
+    let recording = program.record();
+    assert_eq!(recording.number("not_unloaded"), 0, "{what}");
+    let mut found = BTreeMap::new();
+    let traced = recording.traced();
+    for record in traced.at_class("acquisitions", recording.said["class"].as_str().unwrap()) {
+        let class = record["lock_class"].as_str().unwrap().to_owned();
+        *found.entry(class).or_default() += record["acquisitions"].as_u64().unwrap();
+    }
+    let said = recording.said["classes"].as_array().unwrap().iter();
+    let expected: BTreeMap<String, u64> = said
+        .map(|class| {
+            let name = class["class"].as_str().unwrap().to_owned();
+            (name, class["acquisitions"].as_u64().unwrap())
+        })
+        .collect();
+    assert_eq!(found, expected, "{what}");
 }

@@ -2,10 +2,11 @@
 
 use crate::support::{Jdk, Program, Recording, Traced, on_jdks};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 on_jdks!(pairs: all);
 on_jdks!(pairs_without_identity: two);
+on_jdks!(what_is_only_tried: all);
 
 const LOCK_CLASS: &str = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
 
@@ -82,6 +83,22 @@ fn pairs(jdk: &Jdk) {
     // One that was met without a hash has none in the record.
     for (lock, name) in [(&twins["hash"], "right"), (&twins["outer"][0]["hash"], "left")] {
         assert!(*lock == hash(name) || *lock == 0, "{name}: {twins}");
+    }
+}
+
+/// Whoever only tries to take a lock cannot be part of a deadlock. A pair of places at which
+/// both is done is told twice.
+fn what_is_only_tried(jdk: &Jdk) {
+    let recording = Program::truth(jdk, "tried-nesting").traced().record();
+    let traced = recording.traced();
+    for nested in recording.said["nested"].as_array().unwrap() {
+        let thread = &nested["thread"];
+        let of_thread = traced.records("nest").filter(|nest| nest["thread"] == *thread);
+        let tried: BTreeSet<bool> =
+            of_thread.map(|nest| nest["tried"].as_bool().unwrap()).collect();
+        let does = |key: &str| nested[key].as_bool().unwrap();
+        assert_eq!(tried.contains(&true), does("tried"), "{thread}");
+        assert_eq!(tried.contains(&false), does("waited"), "{thread}");
     }
 }
 

@@ -1,9 +1,10 @@
 //! Waits for monitors of blocks from in front of the block on.
 
-use crate::support::{Jdk, Program, Recording, assert_between, on_jdks};
+use crate::support::{Jdk, Program, Recording, Wait, assert_between, on_jdks};
 
 on_jdks!(spinning: newest, everywhere three);
 on_jdks!(a_wait_is_counted_once: since(17));
+on_jdks!(what_nobody_else_has_is_not_waited_for: all);
 
 /// A busy machine may keep a thread from running between the program's look at
 /// the clock and the probe's.
@@ -61,4 +62,18 @@ fn a_wait_is_counted_once(jdk: &Jdk) {
     assert_eq!(wait.thread, "waiter");
     let waited = recording.number("wait_ns");
     assert_between("wait", wait.wait_ns, recording.number("least_ns"), waited);
+}
+
+/// A thread that is not run for a while just where it takes a lock does not wait for it,
+/// nor where it has the lock already.
+fn what_nobody_else_has_is_not_waited_for(jdk: &Jdk) {
+    let program = Program::truth(jdk, "undisturbed 1500").traced();
+    let recording = program.option("--precise").option("--threshold=0").record();
+    let class = recording.said["class"].as_str().unwrap();
+    let of_the_class = |wait: &Wait| {
+        wait.stack.iter().any(|frame| frame.starts_with(class)) && wait.kind == "monitor"
+    };
+    let waits: Vec<Wait> = recording.contentions().into_iter().filter(of_the_class).collect();
+    assert!(waits.is_empty(), "{} waits: {:?}", waits.len(), waits.first());
+    assert!(recording.number("taken") > 1_000);
 }

@@ -35,12 +35,37 @@ enum Does {
     /// Returns only with the lock.
     Acquires(WaitKind),
     /// Returns whether it has the lock.
-    Tries(WaitKind),
+    Tries(WaitKind, Patience),
     /// Returns a stamp, or 0.
-    Stamps(WaitKind),
+    Stamps(WaitKind, Patience),
+    /// Returns the stamp of another mode, or 0; no kind where that is no lock.
+    Converts(Option<WaitKind>),
     Releases(WaitKind),
     Waits,
 }
+
+/// Whether a method that takes a lock waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Patience {
+    Waits,
+    /// It takes the lock at once, or not at all.
+    OnlyTries,
+}
+
+impl Patience {
+    /// That of a method whose name says that it tries, by its arguments.
+    fn of_try(arguments: &str) -> Patience {
+        if arguments.contains(UNIT) { Patience::Waits } else { Patience::OnlyTries }
+    }
+
+    /// What stands beside the kind.
+    fn bit(self) -> i32 {
+        if self == Patience::OnlyTries { probe::ONLY_TRIED } else { 0 }
+    }
+}
+
+/// What a time limit is given in.
+const UNIT: &str = "Ljava/util/concurrent/TimeUnit;";
 
 /// What a method of `class` does, by its name and its descriptor.
 fn does(class: JdkClass, name: &str, descriptor: &str) -> Option<Does> {
@@ -57,9 +82,9 @@ fn does(class: JdkClass, name: &str, descriptor: &str) -> Option<Does> {
         JdkClass::ReentrantLock | JdkClass::ReadLock | JdkClass::WriteLock => {
             match (name, descriptor) {
                 ("lock" | "lockInterruptibly", "()V") => Some(Does::Acquires(kind)),
-                ("tryLock", "()Z") => Some(Does::Tries(kind)),
+                ("tryLock", "()Z") => Some(Does::Tries(kind, Patience::OnlyTries)),
                 ("tryLock", _) if result == "Z" && descriptor.starts_with(TIMED) => {
-                    Some(Does::Tries(kind))
+                    Some(Does::Tries(kind, Patience::Waits))
                 }
                 ("unlock", "()V") => Some(Does::Releases(kind)),
                 _ => None,
@@ -67,15 +92,25 @@ fn does(class: JdkClass, name: &str, descriptor: &str) -> Option<Does> {
         }
         JdkClass::Semaphore => match (name, arguments, result) {
             ("acquire" | "acquireUninterruptibly", "(" | "(I", "V") => Some(Does::Acquires(kind)),
-            ("tryAcquire", _, "Z") => Some(Does::Tries(kind)),
+            ("tryAcquire", _, "Z") => Some(Does::Tries(kind, Patience::of_try(arguments))),
             ("release", "(" | "(I", "V") => Some(Does::Releases(kind)),
             _ => None,
         },
         JdkClass::StampedLock => match (name, result) {
-            ("readLock" | "readLockInterruptibly" | "tryReadLock", "J") => Some(Does::Stamps(read)),
-            ("writeLock" | "writeLockInterruptibly", "J") => Some(Does::Stamps(write)),
+            ("readLock" | "readLockInterruptibly", "J") => {
+                Some(Does::Stamps(read, Patience::Waits))
+            }
+            ("tryReadLock", "J") => Some(Does::Stamps(read, Patience::of_try(arguments))),
+            ("writeLock" | "writeLockInterruptibly", "J") => {
+                Some(Does::Stamps(write, Patience::Waits))
+            }
             // Not the private one with a state to start from, which some of the others call.
-            ("tryWriteLock", "J") if arguments != "(J" => Some(Does::Stamps(write)),
+            ("tryWriteLock", "J") if arguments != "(J" => {
+                Some(Does::Stamps(write, Patience::of_try(arguments)))
+            }
+            ("tryConvertToReadLock", "J") => Some(Does::Converts(Some(read))),
+            ("tryConvertToWriteLock", "J") => Some(Does::Converts(Some(write))),
+            ("tryConvertToOptimisticRead", "J") => Some(Does::Converts(None)),
             // The views that `asReadLock()` and `asWriteLock()` return call the last two.
             ("unlockRead" | "tryUnlockRead" | "unstampedUnlockRead", _) => {
                 Some(Does::Releases(read))
@@ -83,7 +118,7 @@ fn does(class: JdkClass, name: &str, descriptor: &str) -> Option<Does> {
             ("unlockWrite" | "tryUnlockWrite" | "unstampedUnlockWrite", _) => {
                 Some(Does::Releases(write))
             }
-            // `unlock(long)` calls one of the above; the conversions are left alone.
+            // `unlock(long)` calls one of the above.
             _ => None,
         },
         JdkClass::Condition | JdkClass::LongCondition => {
@@ -108,21 +143,34 @@ pub fn plan(class: JdkClass, method: &Method<'_, '_>) -> Option<MethodPlan> {
     }
     let (name, descriptor) = (method.name().to_string(), method.descriptor().to_string());
     let does = does(class, &name, &descriptor)?;
-    let tell = |result: &[Op], kind: WaitKind, probe: Member| {
+    let tell_code = |result: &[Op], kind: i32, probe: Member| {
         let mut ops = result.to_vec();
         ops.extend_from_slice(&lock);
-        ops.extend([Op::Iconst(kind.code().into()), Op::InvokeStatic(probe)]);
+        ops.extend([Op::Iconst(kind), Op::InvokeStatic(probe)]);
         ops
     };
+    let tell =
+        |result: &[Op], kind: WaitKind, probe: Member| tell_code(result, kind.code().into(), probe);
     let on_return = |ops| MethodPlan {
         exit: Some(Exit { on_return: ops, on_throw: Vec::new() }),
         ..MethodPlan::default()
     };
     Some(match does {
         Does::Acquires(kind) => on_return(tell(&[], kind, probe::ACQUIRED)),
-        Does::Tries(kind) => on_return(tell(&[Op::Dup], kind, probe::TRIED)),
-        Does::Stamps(kind) => {
-            let mut plan = on_return(tell(&[Op::Dup2], kind, probe::STAMPED));
+        Does::Tries(kind, patience) => {
+            let kind = i32::from(kind.code()) | patience.bit();
+            on_return(tell_code(&[Op::Dup], kind, probe::TRIED))
+        }
+        Does::Converts(kind) => {
+            let kind = kind.map_or(0, |kind| kind.code().into());
+            // The stamp of before is the argument, which these methods leave as it is.
+            let mut plan = on_return(tell_code(&[Op::Dup2, Op::Lload(1)], kind, probe::CONVERTED));
+            plan.append(quiet_calls(&method.code().ok()??)?);
+            plan
+        }
+        Does::Stamps(kind, patience) => {
+            let kind = i32::from(kind.code()) | patience.bit();
+            let mut plan = on_return(tell_code(&[Op::Dup2], kind, probe::STAMPED));
             plan.append(quiet_calls(&method.code().ok()??)?);
             plan
         }
@@ -153,7 +201,7 @@ fn quiet_calls(code: &Code<'_, '_>) -> Option<MethodPlan> {
         let Ok(Some(called)) = code.member(&instruction) else { continue };
         let (name, descriptor) = (called.name.to_string(), called.descriptor.to_string());
         if called.owner == JdkClass::StampedLock.name()
-            && matches!(does(JdkClass::StampedLock, &name, &descriptor), Some(Does::Stamps(_)))
+            && matches!(does(JdkClass::StampedLock, &name, &descriptor), Some(Does::Stamps(..)))
         {
             plan.before.push((instruction.pc(), tell(1)));
             plan.after.push((instruction.pc(), tell(0)));
@@ -186,18 +234,31 @@ mod tests {
         let timed = "(JLjava/util/concurrent/TimeUnit;)Z";
         let lock = |name, descriptor| does(JdkClass::ReentrantLock, name, descriptor);
         assert_eq!(lock("lock", "()V"), Some(Does::Acquires(WaitKind::Lock)));
-        assert_eq!(lock("tryLock", timed), Some(Does::Tries(WaitKind::Lock)));
+        assert_eq!(lock("tryLock", timed), Some(Does::Tries(WaitKind::Lock, Patience::Waits)));
+        let tries = Some(Does::Tries(WaitKind::Lock, Patience::OnlyTries));
+        assert_eq!(lock("tryLock", "()Z"), tries);
         assert_eq!(lock("unlock", "()V"), Some(Does::Releases(WaitKind::Lock)));
         assert_eq!(lock("isLocked", "()Z"), None);
         let semaphore = |name, descriptor| does(JdkClass::Semaphore, name, descriptor);
         assert_eq!(
             semaphore("tryAcquire", "(IJLjava/util/concurrent/TimeUnit;)Z"),
-            Some(Does::Tries(WaitKind::Semaphore))
+            Some(Does::Tries(WaitKind::Semaphore, Patience::Waits))
         );
+        let tries = Some(Does::Tries(WaitKind::Semaphore, Patience::OnlyTries));
+        assert_eq!(semaphore("tryAcquire", "(I)Z"), tries);
         assert_eq!(semaphore("acquire", "(I)V"), Some(Does::Acquires(WaitKind::Semaphore)));
         assert_eq!(semaphore("release", "()V"), Some(Does::Releases(WaitKind::Semaphore)));
         let stamped = |name, descriptor| does(JdkClass::StampedLock, name, descriptor);
-        assert_eq!(stamped("tryWriteLock", "()J"), Some(Does::Stamps(WaitKind::LockWrite)));
+        let stamps = |patience| Some(Does::Stamps(WaitKind::LockWrite, patience));
+        assert_eq!(stamped("tryWriteLock", "()J"), stamps(Patience::OnlyTries));
+        let timed = "(JLjava/util/concurrent/TimeUnit;)J";
+        assert_eq!(stamped("tryWriteLock", timed), stamps(Patience::Waits));
+        assert_eq!(stamped("writeLock", "()J"), stamps(Patience::Waits));
+        assert_eq!(
+            stamped("tryConvertToWriteLock", "(J)J"),
+            Some(Does::Converts(Some(WaitKind::LockWrite)))
+        );
+        assert_eq!(stamped("tryConvertToOptimisticRead", "(J)J"), Some(Does::Converts(None)));
         assert_eq!(stamped("tryWriteLock", "(J)J"), None);
         assert_eq!(stamped("unlock", "(J)V"), None);
         assert_eq!(stamped("unlockRead", "(J)V"), Some(Does::Releases(WaitKind::LockRead)));

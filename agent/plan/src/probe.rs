@@ -57,6 +57,9 @@ pub mod trace {
     /// Its internal name.
     pub const CLASS: &str = "java/lang/TyrionTrace";
 
+    /// Beside the kind of a lock: the method that took it would not have waited for it.
+    pub const ONLY_TRIED: i32 = 16;
+
     macro_rules! probes {
         ($($(#[$doc:meta])* $constant:ident = $name:literal $descriptor:literal;)*) => {
             $($(#[$doc])* pub const $constant: Member =
@@ -83,10 +86,14 @@ pub mod trace {
         AT = "at" "(I)V";
         /// Has the lock: the lock, the kind.
         ACQUIRED = "acquired" "(Ljava/lang/Object;I)V";
-        /// Has the lock, if true: the result, the lock, the kind.
+        /// Has the lock, if true: the result, the lock, the kind and, if the method does not
+        /// wait, [`ONLY_TRIED`].
         TRIED = "tried" "(ZLjava/lang/Object;I)V";
-        /// Has the lock, unless 0: the stamp, the lock, the kind.
+        /// Has the lock, unless 0: the stamp, the lock, the kind as above.
         STAMPED = "stamped" "(JLjava/lang/Object;I)V";
+        /// Has the lock in another mode, unless the stamp is 0 or the same as before: the
+        /// stamp, that of before, the lock, the kind, 0 for no lock at all.
+        CONVERTED = "converted" "(JJLjava/lang/Object;I)V";
         /// About to release the lock, if it holds it: the lock, the kind.
         RELEASED = "released" "(Ljava/lang/Object;I)V";
         /// About to wait, which gives the lock up: the lock.

@@ -46,6 +46,7 @@ pub fn table() -> jvmtiEventCallbacks {
     table.MonitorWait = Some(monitor_wait);
     table.MonitorWaited = Some(monitor_waited);
     table.ClassFileLoadHook = Some(class_file_load_hook);
+    table.ClassPrepare = Some(class_prepare);
     table.GarbageCollectionStart = Some(garbage_collection_start);
     table.GarbageCollectionFinish = Some(garbage_collection_finish);
     table
@@ -169,7 +170,7 @@ unsafe extern "system" fn garbage_collection_finish(_: *mut jvmtiEnv) {
 #[allow(clippy::too_many_arguments, reason = "the signature is JVMTI's")]
 unsafe extern "system" fn class_file_load_hook(
     _: *mut jvmtiEnv,
-    _: *mut JNIEnv,
+    env: *mut JNIEnv,
     redefined: jclass,
     _: jobject,
     name: *const c_char,
@@ -200,6 +201,9 @@ unsafe extern "system" fn class_file_load_hook(
         let Some(recorder) = recorder() else { return };
         if let Some(trace) = trace::active().filter(|_| redefined.is_null()) {
             trace.note_loading(&name);
+            // SAFETY: the JVM passes the current thread's environment, whose native
+            // frame lasts as long as the call.
+            trace.forget_unloaded(unsafe { Java::new(env) });
         }
         if let Some((memory, len)) = instrument::transform(recorder.ti(), &name, bytes) {
             // SAFETY: JVMTI passes places for the answer; the memory comes
@@ -211,6 +215,23 @@ unsafe extern "system" fn class_file_load_hook(
         }
     };
     own_cpu::rare_callback(|| guarded(transform));
+}
+
+/// Told only while acquisitions are counted.
+unsafe extern "system" fn class_prepare(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    _: jthread,
+    class: jclass,
+) {
+    let Some(trace) = trace::active() else { return };
+    let body = || {
+        // SAFETY: the JVM passes the current thread's environment, whose native frame
+        // lasts as long as the call, and a reference that is valid during it.
+        let (java, class) = unsafe { (Java::new(env), Object::new(class)) };
+        trace.class_prepared(java, class);
+    };
+    own_cpu::rare_callback(|| guarded(body));
 }
 
 // The native methods of the probe class, see `tyrion_plan::probe::wait`. HotSpot finds

@@ -257,6 +257,10 @@ const LOOKS: u32 = 10;
 /// trace mode to classes that it missed when it began. Called by a thread that the JVM
 /// does not know, every half second; `nth` is the number of earlier calls.
 pub fn keep_probes(vm: Vm, nth: u32) {
+    if let Some(trace) = trace::active().filter(|trace| trace.is_on() && trace.watches_classes()) {
+        // SAFETY: the environment is the current thread's, in a frame that lasts longer.
+        vm.with_thread(|env| trace.forget_unloaded(unsafe { Java::new(env) }));
+    }
     let (suspects, newcomers) = {
         let probes = &mut lock(&MODES).probes;
         (instrument::suspects(probes), instrument::newcomers_are_due(probes))

@@ -162,6 +162,10 @@ pub fn begin(start: Start, env: *mut JNIEnv, attached: bool) -> Result<(), Strin
     let recorder = result?;
     timed_session::set_wanted(options.enabled && options.sample_for.is_none());
     if options.enabled {
+        if attached {
+            // The program runs meanwhile, and that is no time of its threads that is recorded.
+            recorder.begins_later();
+        }
         switch(recorder, env, true)?;
         if options.mode().locks != running::locks() {
             running::note_mode(recorder, options.mode());

@@ -2,7 +2,9 @@
 //! table: the safe wrappers of the `jni` crate check for pending exceptions,
 //! which these calls neither raise nor mind.
 
-use jvmti_bindings::sys::jni::{JNIEnv, JNINativeMethod, jfieldID, jint, jobject};
+use jvmti_bindings::sys::jni::{
+    JNIEnv, JNINativeMethod, jfieldID, jint, jmethodID, jobject, jvalue,
+};
 use std::{marker::PhantomData, ptr};
 
 /// The number of local references in addition to those that are counted.
@@ -228,6 +230,29 @@ impl<'j> Java<'j> {
     /// gone.
     pub fn kept_by(&self, weak: &Weak) -> Local<'j> {
         Local(Object(call!(self, NewLocalRef, weak.0), PhantomData))
+    }
+
+    /// Whether the object that a weak reference is to is gone.
+    pub fn is_gone(&self, weak: &Weak) -> bool {
+        call!(self, IsSameObject, weak.0, ptr::null_mut()) != 0
+    }
+
+    /// What a static method says of an object, one that returns an `int`; `None` when it
+    /// throws, as where there is no room left on the stack.
+    ///
+    /// # Safety
+    /// It is a method of this class, and an object is its only argument.
+    pub unsafe fn static_int_of(
+        &self,
+        class: Object<'_>,
+        method: jmethodID,
+        object: Object<'_>,
+    ) -> Option<jint> {
+        let arguments = [jvalue { l: object.raw() }];
+        let answer = call!(self, CallStaticIntMethodA, class.raw(), method, arguments.as_ptr());
+        let threw = call!(self, ExceptionCheck) != 0;
+        self.clear_exception();
+        (!threw).then_some(answer)
     }
 
     /// Gives a weak reference back.

@@ -323,6 +323,23 @@ pub fn call_static_int(env: *mut JNIEnv, class: Object<'_>, name: &str) -> Resul
     })
 }
 
+/// A static method of a class that takes a class and returns an `int`.
+///
+/// # Errors
+/// When there is none.
+pub fn static_int_of_class(
+    env: *mut JNIEnv,
+    class: Object<'_>,
+    name: &str,
+) -> Result<jmethodID, String> {
+    with_env(env, |env| {
+        // SAFETY: `class` is a valid reference of the caller's, who keeps it.
+        let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.raw().cast()) });
+        let of_class = jni_sig!("(Ljava/lang/Class;)I");
+        env.get_static_method_id(&*class, &*JNIString::from(name), of_class).map(raw_static_method)
+    })
+}
+
 /// How long the JVM may take to see the agent's library.
 const LINK_PATIENCE: Duration = Duration::from_secs(10);
 

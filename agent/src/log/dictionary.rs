@@ -312,6 +312,12 @@ impl Dictionary {
         Some(())
     }
 
+    /// Says which instance was taken at a place that is defined; with hash 0, that it was
+    /// several. The latest of a place holds.
+    pub fn place_instance(&self, log: &LogFile, place: u32, hash: u32) -> Option<()> {
+        lock(&self.inner).define(log, &Definition::PlaceInstance { place, hash })
+    }
+
     /// Writes a number about the recording; the latest of a key holds.
     pub fn statistic(&self, log: &LogFile, key: &str, value: u64) -> Option<()> {
         let mut inner = lock(&self.inner);

@@ -3,6 +3,8 @@
 
 use super::Recorder;
 use crate::{clock, log::Generation, sync::lock};
+use std::sync::atomic::Ordering::Relaxed;
+use tyrion_wire::header::field::MONO_NS;
 
 /// A pause that has not ended.
 pub(super) struct Paused {
@@ -22,6 +24,18 @@ impl Recorder {
             let _ = generation.dictionary.pause(&generation.log, from_ns, 0);
             *pause = Some(Paused { from_ns, defined_in: generation.number });
             self.cost_ends();
+        }
+    }
+
+    /// Recording is off since the log began, although it was asked for: what it needs is
+    /// not in place yet.
+    pub fn begins_later(&self) {
+        let mut pause = lock(&self.pause);
+        if pause.is_none() {
+            let generation = self.log.current();
+            let from_ns = generation.log.header().u64_at(MONO_NS).load(Relaxed);
+            let _ = generation.dictionary.pause(&generation.log, from_ns, 0);
+            *pause = Some(Paused { from_ns, defined_in: generation.number });
         }
     }
 

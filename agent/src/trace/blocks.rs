@@ -4,6 +4,8 @@
 //! they live, taken from a pool, and share one pseudo-thread in the log, so
 //! that the cells that a block has found stay right for its next user.
 
+mod unloaded;
+
 use super::{
     Trace,
     arena::Arena,
@@ -284,6 +286,10 @@ impl Trace {
             }
             blocks.virtual_count += usize::from(owned.is_virtual);
             blocks.give_back(owned);
+        }
+        // A class may be gone, and its number another one's: nobody looked meanwhile.
+        for owned in blocks.free.iter().chain(&blocks.free_virtual) {
+            owned.forget();
         }
         // Theirs are cleared only here, as they are shared.
         if let Some(notes) = blocks.virtual_notes {

@@ -186,6 +186,7 @@ impl Maker {
         if !chosen.is_empty() {
             self.slots.extend(&chosen);
             // Before anything is taken there that is not counted.
+            self.trace.forget_instances_of(&chosen);
             lock(&self.trace.bursts.slots).extend(chosen);
             self.close();
             self.settle();

@@ -4,6 +4,7 @@ use super::{
     Trace,
     bursts::Watched,
     memory::{Block, BurstsCell, Cell, Table, address_of, allocate},
+    numbers::number_of,
 };
 use crate::{
     jvm::{Java, Object},
@@ -11,10 +12,7 @@ use crate::{
     sync::lock,
 };
 use jvmti_bindings::sys::jni::jint;
-use std::sync::{
-    Mutex,
-    atomic::Ordering::{Relaxed, Release},
-};
+use std::sync::{Mutex, atomic::Ordering::Relaxed};
 use tyrion_wire::{WaitKind, chunk::ChunkKind, def::id, trace::AcquisitionCell};
 
 /// No acquisition has this number.
@@ -164,6 +162,7 @@ impl Trace {
         kind: jint,
     ) -> u64 {
         let place = key as u32;
+        self.note_class(java, number_of(key, kind), lock_object);
         // Monitors have none: their probes know what they are at.
         let kind = u8::try_from(kind).ok().and_then(WaitKind::from_code);
         let place = kind.map_or(place, |kind| self.recorder.places().variant(place, kind));
@@ -211,7 +210,7 @@ fn insert(of: &Block, mut cells: &'static Table, key: u64, cell: u64) {
         for pair in &cells.pairs {
             let (key, cell) = (pair.key.load(Relaxed), pair.cell.load(Relaxed));
             if key != 0 {
-                put(larger, key, cell);
+                larger.put(key, cell);
             }
         }
         // The smaller one is left: a rotation may be at it. All that a thread
@@ -222,21 +221,8 @@ fn insert(of: &Block, mut cells: &'static Table, key: u64, cell: u64) {
         }
         cells = larger;
     }
-    put(cells, key, cell);
+    cells.put(key, cell);
     cells.used.store(used as u64, Relaxed);
-}
-
-fn put(cells: &Table, key: u64, cell: u64) {
-    let (before, from) = cells.pairs.split_at(cells.start(key));
-    // At most half of them are used.
-    let free = from.iter().chain(before).find(|pair| {
-        let there = pair.key.load(Relaxed);
-        there == 0 || there == key
-    });
-    if let Some(pair) = free {
-        pair.cell.store(cell, Relaxed);
-        pair.key.store(key, Release);
-    }
 }
 
 #[cfg(test)]

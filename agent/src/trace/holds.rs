@@ -1,7 +1,7 @@
 //! How long locks are held.
 //!
 //! Java counts and says when a hold's turn to be measured has come: the first
-//! few of each cell, then one in each run of so many, at a place in the run
+//! ones of each cell, then one in each run of so many, at a place in the run
 //! that chance chooses, so that nothing periodic in the program beats with it.
 
 use super::{
@@ -22,8 +22,11 @@ use tyrion_wire::{
     trace::{self, HoldBatch, MAX_HOLD_LEN, hold_flag},
 };
 
-/// The number of a cell's first holds that are measured.
+/// The number of a cell's first holds whose stacks are taken.
 pub const FIRST: u64 = 2;
+/// How many of a cell's first holds are measured, where of the later ones only some are.
+/// A place with 10 000 is then known exactly, however rare and long some of them are.
+pub const FIRST_MEASURED: u64 = 10_240;
 /// One acquisition in this many has its stack taken; one in four times as many
 /// once a thread has had [`MANY`], and one in 16 times as many after [`MOST`].
 pub const STACK_EVERY: u64 = 4096;
@@ -68,18 +71,18 @@ impl Trace {
         let nth = cell.acquisitions.load(Relaxed);
         // As it was asked for when the cell was made: its counts are of one kind.
         let one_in = cell.one_in();
-        let (every, flag) = match one_in {
-            0 => (STACK_EVERY, 0),
-            1 => (STACK_EVERY, Cell::EVERY_HOLD),
-            more => (u64::from(more), 0),
+        let (every, first, flag) = match one_in {
+            0 => (STACK_EVERY, FIRST, 0),
+            1 => (STACK_EVERY, FIRST, Cell::EVERY_HOLD),
+            more => (u64::from(more), FIRST_MEASURED, 0),
         };
-        cell.next.store(next(nth, every, random(of)) | flag, Relaxed);
+        cell.next.store(next(nth, every, first, random(of)) | flag, Relaxed);
         at.stack.store(0, Relaxed);
+        at.first.store(if nth <= first { Entry::TIMEABLE } else { 0 }, Relaxed);
         let first = nth <= FIRST;
         let samples = &of.samples;
         // Each stands for so many acquisitions, but the first ones of a cell.
         add(samples, u64::from(!first));
-        at.first.store(u32::from(first), Relaxed);
         let samples = samples.load(Relaxed);
         let fewer = match samples.saturating_mul(every) {
             ..MANY => 0,
@@ -304,19 +307,17 @@ pub fn hash_of(key: u64) -> u32 {
     if above < 8 { key as u32 & 0x7fff_ffff } else { 0 }
 }
 
-/// The number of the acquisition to measure after the `nth`.
-fn next(nth: u64, every: u64, random: u64) -> u64 {
-    if nth < FIRST {
+/// The number of the acquisition to measure after the `nth`, of which so many are measured
+/// `first`.
+fn next(nth: u64, every: u64, first: u64, random: u64) -> u64 {
+    if nth < first {
         return nth + 1;
     }
     // The run that `nth` is in ends at `end`.
     let end = nth.div_ceil(every) * every;
     let chosen = |first: u64, last: u64| first + random % (last - first + 1);
-    match nth {
-        // The rest of the first run has its sample, too.
-        FIRST if end > FIRST => chosen(FIRST + 1, end),
-        _ => chosen(end + 1, end + every),
-    }
+    // The rest of the first run has its sample, too.
+    if nth == first && end > first { chosen(first + 1, end) } else { chosen(end + 1, end + every) }
 }
 
 #[cfg(test)]
@@ -326,15 +327,16 @@ mod tests {
     #[test]
     fn each_run_has_one_sample() {
         const RUNS: u64 = if cfg!(miri) { 100 } else { 1000 };
-        for every in [2, 3, 64] {
+        for (every, first) in [(2, 2), (3, 2), (64, 2), (3, 10), (64, 128)] {
             let (mut nth, mut samples) = (1, vec![]);
             for random in 0..RUNS {
                 samples.push(nth);
-                nth = next(nth, every, random * 7919);
+                nth = next(nth, every, first, random * 7919);
                 assert!(nth > samples[samples.len() - 1]);
             }
-            assert_eq!(samples[..2], [1, 2]);
-            let runs: Vec<u64> = samples[2..].iter().map(|n| (n - 1) / every).collect();
+            let (all, some) = samples.split_at(first as usize);
+            assert!(all.iter().copied().eq(1..=first));
+            let runs: Vec<u64> = some.iter().map(|n| (n - 1) / every).collect();
             assert!(runs.windows(2).all(|w| w[1] == w[0] + 1), "{every}: {runs:?}");
         }
     }

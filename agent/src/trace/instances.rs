@@ -7,6 +7,7 @@
 use super::{
     Trace,
     memory::{Block, CLOSED_PLACES, Cell, NO_INSTANCES, address_of},
+    place_instances::SEVERAL,
 };
 use crate::{
     jvm::{Java, Object},
@@ -150,9 +151,13 @@ impl Trace {
     }
 
     /// An object that was locked when a thread took it has its hash now; the
-    /// thread may have ended.
+    /// thread may have ended. With hash 0 the object is gone without one.
     pub fn note_hashed(&self, java: Java, hash: u32, by: u64, object: Object<'_>) {
         let (place, number) = ((by >> 32) as u32, by as u32);
+        self.note_place_instance(place, if hash == 0 { SEVERAL } else { hash });
+        if hash == 0 {
+            return;
+        }
         let Some(owner) = self.owner_of(number) else { return };
         let entered = self.enter(hash, number, place);
         if entered == Entered::NoRoom {

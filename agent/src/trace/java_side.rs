@@ -10,7 +10,7 @@ use super::{
         LOCKS_LIMIT, Later, NO_ENTRIES, NO_EXITS, NO_INSTANCES, NotedRelease, Notes, Outside,
         Recent, Ring, Sum, Timed, Waited,
     },
-    resync,
+    nesting, place_instances, resync,
     slots::{self, Slots, THREADS},
     start::constant,
 };
@@ -34,6 +34,9 @@ const JAVA_OWN: &[&str] = &[
     "HASH_SHIFT",
     "LAYOUT",
     "RECURSIONS",
+    "KIND",
+    "OWNED_BY",
+    "UNTIMED",
     "LINKED",
     "IN_MARK",
     "ELSEWHERE",
@@ -48,7 +51,6 @@ const JAVA_OWN: &[&str] = &[
     "CLASS_SHIFT",
     "LATER_MASK",
     "LATER_SPARE",
-    "REFERENT",
 ];
 
 /// The constants of type `int` or `long`, by name, as they are written.
@@ -155,6 +157,11 @@ fn expected() -> Vec<(&'static str, i64)> {
         ("BUCKET_SHIFT", Bucket::SHIFT as usize),
         ("WAITING", offset_of!(Waited, count)),
         ("FIRST_HOLDS", holds::FIRST as usize),
+        ("FIRST_MEASURED", holds::FIRST_MEASURED as usize),
+        ("FIRST", offset_of!(Entry, first)),
+        ("TIMEABLE", Entry::TIMEABLE as usize),
+        ("PLACE_INSTANCES_MASK", place_instances::SLOTS - 1),
+        ("SEVERAL_INSTANCES", place_instances::SEVERAL as usize),
         ("CLOSED_PLACES_MASK", CLOSED_PLACES - 1),
         ("NO_INSTANCES", NO_INSTANCES.into()),
         ("IN_BURSTS", IN_BURSTS.into()),
@@ -166,6 +173,10 @@ fn expected() -> Vec<(&'static str, i64)> {
         ("BURST", offset_of!(Block, burst)),
         ("OUTSIDE_SHIFT", size_of::<Outside>().ilog2() as usize),
         ("SEMAPHORE", WaitKind::Semaphore.code().into()),
+        ("LOCK_READ", WaitKind::LockRead.code().into()),
+        ("LOCK_WRITE", WaitKind::LockWrite.code().into()),
+        ("ONLY_TRIED", probe::trace::ONLY_TRIED as usize),
+        ("TRIED_AT", nesting::TRIED_AT as usize),
         ("CELLS", offset_of!(Block, cells)),
         ("ME", offset_of!(Block, me)),
         ("HOLDS", offset_of!(Block, holds)),
@@ -222,8 +233,9 @@ fn expected() -> Vec<(&'static str, i64)> {
         ("NEXT", offset_of!(Cell, next)),
         ("REENTRANT", offset_of!(Cell, reentrant)),
         ("FAILED", offset_of!(Cell, failed)),
+        ("FIRST_COUNT", offset_of!(Cell, first) + offset_of!(Sum, count)),
         ("SAMPLED", offset_of!(Cell, sampled) + offset_of!(Sum, count)),
-        ("SAMPLED_NS", offset_of!(Cell, sampled) + offset_of!(Sum, ns)),
+        ("SUM", offset_of!(Sum, ns) - offset_of!(Sum, count)),
         ("LONGEST", offset_of!(Cell, max_ns)),
         ("UNIDENTIFIED", offset_of!(Cell, unidentified)),
         ("HISTOGRAM", offset_of!(Cell, histogram)),
@@ -263,6 +275,7 @@ const TOLD: &[(&str, i32)] = &[
     ("BURSTS", constant::BURSTS),
     ("OUTSIDE", constant::OUTSIDE),
     ("OUTSIDE_MASK", constant::OUTSIDE_MASK),
+    ("PLACE_INSTANCES", constant::PLACE_INSTANCES),
 ];
 
 /// The same, where it only matters whether the answer is 0.

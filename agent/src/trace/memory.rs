@@ -185,7 +185,7 @@ pub struct Entry {
     pub times: AtomicU64,
     /// The stack that took it; 0 when none was kept.
     pub stack: AtomicU32,
-    /// 1 for one of the first few.
+    /// Not 0 for one of the first.
     pub first: AtomicU32,
     /// The generation that the stack is of.
     pub generation: AtomicU32,
@@ -199,6 +199,8 @@ impl Entry {
     /// [`Entry::key`] of what is neither a hold nor anything that somebody waits
     /// for: a reentrant acquisition, or one of which not all is known yet.
     pub const NOTHING: i64 = -1024;
+    /// [`Entry::first`] of one behind which probes may be timed.
+    pub const TIMEABLE: u32 = 2;
 
     /// It has no stack, and is none of the first.
     pub fn clear_stack(&self) {
@@ -294,6 +296,19 @@ impl Table {
     /// Where a key's search begins.
     pub fn start(&self, key: u64) -> usize {
         key as u32 as usize & (self.pairs.len() - 1)
+    }
+
+    /// Puts a cell where its key's search finds it: at most half of the pairs are used.
+    pub fn put(&self, key: u64, cell: u64) {
+        let (before, from) = self.pairs.split_at(self.start(key));
+        let free = from.iter().chain(before).find(|pair| {
+            let there = pair.key.load(Relaxed);
+            there == 0 || there == key
+        });
+        if let Some(pair) = free {
+            pair.cell.store(cell, Relaxed);
+            pair.key.store(key, Release);
+        }
     }
 
     /// Its address, for Java.

@@ -18,6 +18,8 @@
 //! - [`nesting`]: what is taken within what
 //! - [`resync`]: what is really held, as after a full stack
 //! - [`cost`]: what the Java half of the probes takes
+//! - [`numbers`]: by what Java knows the classes of locks
+//! - [`place_instances`]: which instance a place takes
 //! - [`classes`]: which classes get probes
 //! - [`passed`]: which classes need not be looked at again
 //! - [`natives`]: what Java calls
@@ -37,8 +39,10 @@ mod java_side;
 mod memory;
 mod natives;
 mod nesting;
+mod numbers;
 mod observer;
 mod passed;
+mod place_instances;
 mod resync;
 mod slots;
 mod start;
@@ -89,6 +93,8 @@ pub struct Trace {
     waiting: blame::Waiting,
     nestings: nesting::Nestings,
     passed: passed::Passed,
+    numbers: numbers::Numbers,
+    place_instances: place_instances::PlaceInstances,
     methods: resync::Methods,
     statistics: TraceStatistics,
     cost: cost::ProbesCost,
@@ -178,6 +184,8 @@ impl Trace {
             waiting: blame::Waiting::default(),
             nestings: nesting::Nestings::default(),
             passed: passed::Passed::new(vm),
+            numbers: numbers::Numbers::default(),
+            place_instances: place_instances::PlaceInstances::new()?,
             methods: resync::Methods::default(),
             statistics: TraceStatistics::default(),
             cost: cost::ProbesCost::default(),
@@ -203,6 +211,7 @@ impl Trace {
         self.instances.forget();
         self.forget_cells();
         self.forget_instances();
+        self.forget_place_instances();
         // Behind the table that they were looked up in.
         self.forget_recent_instances();
     }

@@ -194,6 +194,11 @@ extern "system" fn note_hashed(
     with_trace(env, |trace, java| trace.note_hashed(java, hash as u32, by as u64, lock));
 }
 
+#[unsafe(export_name = "Java_java_lang_TyrionTrace_notePlaceInstance")]
+extern "system" fn note_place_instance(env: *mut JNIEnv, _: jclass, place: jint, hash: jint) {
+    with_trace(env, |trace, _| trace.note_place_instance(place as u32, hash as u32));
+}
+
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_ticks")]
 extern "system" fn ticks_now(_: *mut JNIEnv, _: jclass) -> jlong {
     ticks::now() as jlong

@@ -28,8 +28,12 @@ use std::{
 use tyrion_wire::{
     WaitKind,
     def::id,
-    trace::{Held, HeldList, Nest},
+    trace::{Held, HeldList, Nest, nest_flag},
 };
+
+/// Beside the number of a place where a lock was taken by a method that does not wait for
+/// it: what is known of a pair of places is not known of the same one with waiting.
+pub const TRIED_AT: u32 = 1 << 31;
 
 /// Nestings that are remembered, over all threads.
 const LIMIT: usize = 1 << 16;
@@ -102,7 +106,8 @@ enum Nesting {
 
 impl Trace {
     /// The current thread takes a lock, known by `key`, while it holds others:
-    /// whether no more needs to be noted of the places.
+    /// whether no more needs to be noted of the places. [`TRIED_AT`] may stand beside
+    /// the place.
     pub fn note_nesting(
         &self,
         java: Java,
@@ -193,6 +198,8 @@ impl Trace {
         object: Object<'_>,
         entries: &[(&'static Cell, Held)],
     ) {
+        let flags = if place & TRIED_AT != 0 { nest_flag::TRIED } else { 0 };
+        let place = place & !TRIED_AT;
         if place != id::UNKNOWN {
             self.recorder.define_place(context.generation, place);
         }
@@ -209,7 +216,7 @@ impl Trace {
         let inner = Held { place, class, hash };
         self.recorder.append(context, Some(clock::now_ns()), |delta_ns, out| {
             let outer = HeldList::from(&outer[..]);
-            Nest { delta_ns, inner, stack, outer, flags: 0 }.encode(out);
+            Nest { delta_ns, inner, stack, outer, flags }.encode(out);
         });
     }
 

@@ -16,7 +16,7 @@ use crate::{
     spawn,
     sync::lock,
 };
-use jvmti_bindings::sys::jni::JNIEnv;
+use jvmti_bindings::sys::{jni::JNIEnv, jvmti};
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 use tyrion_plan::{Front, PlanOptions, probe};
 
@@ -62,6 +62,7 @@ pub fn prepare(
     let methods = recorder.ti().methods_of(class).map_err(|e| format!("JVMTI: {e:?}"))?;
     recorder.leave_out(methods.clone());
     let _ = trace.probe_methods.set(methods.into_iter().map(|method| method as usize).collect());
+    trace.find_numbers(env, class)?;
     let hash_before = setup::static_int(env, class, "LAYOUT")? == DISPLACED;
     let hash_before = hash_before && trace.identity;
     let front = match trace.precise {
@@ -155,6 +156,8 @@ pub mod constant {
     pub const OUTSIDE: i32 = 15;
     /// What a thread's id is taken by to find its own.
     pub const OUTSIDE_MASK: i32 = 16;
+    /// Address of which instance is taken at which place.
+    pub const PLACE_INSTANCES: i32 = 17;
 }
 
 impl Trace {
@@ -167,11 +170,17 @@ impl Trace {
             return Ok(());
         }
         if on {
+            // First: what is prepared from now on is told.
+            self.tell_of_classes(true)?;
             self.forget_threads();
         }
         let class = self.class.get().ok_or("trace mode has not begun")?;
         setup::set_static_boolean(env, class.get(), "on", on)?;
         self.on.store(on, Relaxed);
+        if !on {
+            // A JVM that ends does not answer any more.
+            let _ = self.tell_of_classes(false);
+        }
         // Behind that: it would rest for a second more.
         if let Some(hasher) = self.hasher.get().filter(|_| on) {
             hasher.unpark();
@@ -186,6 +195,12 @@ impl Trace {
             self.write_all_events();
         }
         Ok(())
+    }
+
+    /// Has the JVM tell when classes are prepared, or not.
+    fn tell_of_classes(&self, on: bool) -> Result<(), String> {
+        let event = jvmti::JVMTI_EVENT_CLASS_PREPARE;
+        self.recorder.ti().set_event(event, on).map_err(|error| format!("JVMTI: {error:?}"))
     }
 
     /// Gives hashes to locks that had none when they were held.
@@ -258,6 +273,7 @@ impl Trace {
             constant::TIMED => address_of(self.shared.timed),
             constant::BURSTS => self.shared.bursts.map_or(0, address_of),
             constant::OUTSIDE => self.shared.outside.map_or(0, address_of),
+            constant::PLACE_INSTANCES => self.place_instances.address(),
             constant::OUTSIDE_MASK => {
                 self.shared.outside.map_or(0, |counts| counts.len() as u64 - 1)
             }

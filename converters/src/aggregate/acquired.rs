@@ -165,6 +165,7 @@ impl Rows<'_, '_> {
             hold_ns: sums.hold_ns,
             of_probes_ns: sums.of_probes_ns,
             measured: sums.measured,
+            basis: sums.basis,
             longest_ns: sums.longest_ns,
             histogram: sums.histogram,
         });

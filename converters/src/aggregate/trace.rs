@@ -51,6 +51,8 @@ pub(super) struct CellSums {
     /// How much of that may be the probes'.
     pub(super) of_probes_ns: u64,
     pub(super) measured: u64,
+    /// Of how many of these is the average that the others count as.
+    pub(super) basis: u64,
     pub(super) longest_ns: u64,
     pub(super) histogram: [u64; BUCKETS],
 }
@@ -59,7 +61,7 @@ impl Default for CellSums {
     fn default() -> Self {
         let (acquisitions, uncounted, acquisitions_error) = Default::default();
         let (reentrant, reentrant_error, failed) = Default::default();
-        let (hold_ns, of_probes_ns, measured, longest_ns) = Default::default();
+        let (hold_ns, of_probes_ns, measured, basis, longest_ns) = Default::default();
         CellSums {
             acquisitions,
             uncounted,
@@ -70,6 +72,7 @@ impl Default for CellSums {
             hold_ns,
             of_probes_ns,
             measured,
+            basis,
             longest_ns,
             histogram: [0; BUCKETS],
         }
@@ -93,6 +96,7 @@ impl CellSums {
             hold_ns,
             of_probes_ns: of_probes_ns.min(hold_ns),
             measured,
+            basis: how.mode.basis(cell),
             longest_ns: cell.max_ns,
             histogram: cell.histogram.map(u64::from),
         }
@@ -111,6 +115,7 @@ impl CellSums {
             (&mut self.hold_ns, other.hold_ns),
             (&mut self.of_probes_ns, other.of_probes_ns),
             (&mut self.measured, other.measured),
+            (&mut self.basis, other.basis),
         ] {
             *sum = sum.saturating_add(value);
         }

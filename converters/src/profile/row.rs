@@ -72,6 +72,7 @@ impl Row for SectionRow {
             (&mut self.hold_ns, other.hold_ns),
             (&mut self.of_probes_ns, other.of_probes_ns),
             (&mut self.measured, other.measured),
+            (&mut self.basis, other.basis),
         ]);
         self.longest_ns = self.longest_ns.max(other.longest_ns);
         for (sum, value) in self.histogram.iter_mut().zip(other.histogram) {

@@ -3,6 +3,12 @@
 use super::Recording;
 use tyrion_wire::trace::AcquisitionCell;
 
+/// Agents that measure a cell's first holds by the thousand measured at least so many;
+/// earlier ones measured the first eight.
+const MANY_FIRST: u64 = 64;
+/// Behind so many, fewer sampled holds say less of the others than all that were measured.
+const FEW_SAMPLED: u64 = 64;
+
 /// How the agent measured holds: the option `hold`. What a cell says of itself goes
 /// before what the log says, since the option can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,29 +49,48 @@ impl HoldMode {
     /// The time that the acquisitions of a cell held the lock, all together,
     /// in ns: added up where all were measured, estimated otherwise.
     ///
-    /// The first few are exact. The others count as much as the sampled ones
-    /// on the average, or, if there are none yet, as the first few:
+    /// The first ones are exact. The others count as much as the sampled ones
+    /// on the average, or, if there are too few, as all that were measured:
     /// `first_ns + (acquisitions − first) × sampled_ns ÷ sampled`, or
-    /// `acquisitions × first_ns ÷ first`, or 0. Rounded down. Estimate each
-    /// cell and add, not the other way round: threads and places differ.
+    /// `acquisitions × (first_ns + sampled_ns) ÷ (first + sampled)`, or 0. Rounded
+    /// down. Estimate each cell and add, not the other way round: threads and places
+    /// differ.
     pub fn estimate_ns(self, cell: &AcquisitionCell) -> u64 {
         let wide = u128::from;
         let (first_ns, sampled_ns) = (wide(cell.first_ns), wide(cell.sampled_ns));
+        let measured = wide(cell.first_count) + wide(cell.sampled_count);
         let estimate = if self.of(cell) == HoldMode::All {
             first_ns + sampled_ns
-        } else if cell.sampled_count != 0 {
+        } else if !has_few_samples(cell) {
             // A cell that is written to, or was when the process was killed,
             // may tell of a hold that its acquisitions do not.
             let others = cell.acquisitions.saturating_sub(cell.first_count);
             let share = wide(others) * sampled_ns / wide(cell.sampled_count);
             first_ns.saturating_add(share)
-        } else if cell.first_count != 0 {
-            wide(cell.acquisitions) * first_ns / wide(cell.first_count)
+        } else if measured != 0 {
+            let all = wide(cell.acquisitions).max(measured);
+            all.saturating_mul(first_ns + sampled_ns) / measured
         } else {
             0
         };
         u64::try_from(estimate).unwrap_or(u64::MAX)
     }
+
+    /// How many measured holds the average is taken of that the holds of a cell count as
+    /// which were not measured.
+    pub fn basis(self, cell: &AcquisitionCell) -> u64 {
+        match has_few_samples(cell) {
+            true => cell.first_count.saturating_add(cell.sampled_count),
+            false => cell.sampled_count,
+        }
+    }
+}
+
+/// Whether all holds that were measured say more of the others than those that were
+/// sampled behind the first ones.
+fn has_few_samples(cell: &AcquisitionCell) -> bool {
+    let least = if cell.first_count >= MANY_FIRST { FEW_SAMPLED } else { 1 };
+    cell.sampled_count < least
 }
 
 impl Recording {
@@ -142,10 +167,17 @@ mod tests {
             // Fewer acquisitions than measured holds: a torn cell.
             (cell(0, (8, 800), (1, 7)), 800),
             (cell(u64::MAX, (1, u64::MAX), (1, u64::MAX)), u64::MAX),
+            (cell(u64::MAX, (64, u64::MAX), (1, u64::MAX)), u64::MAX),
+            // Of the many that are measured first, and a few more.
+            (cell(300, (100, 10_000), (5, 5_750)), 45_000),
+            (cell(100, (99, 9_900), (0, 0)), 10_000),
+            (cell(7_000, (100, 10_000), (64, 6_400)), 700_000),
         ] {
             assert_eq!(sampled.estimate_ns(&cell), expected, "{cell:?}");
         }
         assert_eq!(HoldMode::All.estimate_ns(&cell(9, (8, 800), (1, 7))), 807);
+        let basis = |first, count| sampled.basis(&cell(1_000, (first, 1), (count, 1)));
+        assert_eq!((basis(8, 1), basis(8, 0), basis(64, 63), basis(64, 64)), (1, 8, 127, 64));
     }
 
     #[test]

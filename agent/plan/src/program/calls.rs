@@ -48,16 +48,15 @@ pub fn acquisition(called: &MemberRef<'_>) -> Option<WaitKind> {
         {
             Some(WaitKind::Semaphore)
         }
-        (b"readLock" | b"readLockInterruptibly" | b"tryReadLock", _)
+        (b"readLock" | b"readLockInterruptibly" | b"tryReadLock" | b"tryConvertToReadLock", _)
             if owner == stamped_lock && descriptor.ends_with(b")J") =>
         {
             Some(WaitKind::LockRead)
         }
-        (b"writeLock" | b"writeLockInterruptibly" | b"tryWriteLock", _)
-            if owner == stamped_lock && descriptor.ends_with(b")J") =>
-        {
-            Some(WaitKind::LockWrite)
-        }
+        (
+            b"writeLock" | b"writeLockInterruptibly" | b"tryWriteLock" | b"tryConvertToWriteLock",
+            _,
+        ) if owner == stamped_lock && descriptor.ends_with(b")J") => Some(WaitKind::LockWrite),
         _ => None,
     }
 }

@@ -54,13 +54,18 @@ public final class TyrionTrace {
     private static final long TIMED_CHANCE = EVERY_EVENT + 8;
     /** At most one acquisition in so many has its stack taken. */
     private static final int STACK_EVERY = 4096;
-    /** A cell's first holds, measured whatever the chance. */
+    /** A cell's first holds, whose stacks are taken, and those that are measured in any case. */
     private static final int FIRST_HOLDS = 2;
+    private static final int FIRST_MEASURED = 10240;
     /** By place: bits of what is looked at no more. */
     private static final long CLOSED_PLACES = address(10);
     private static final int CLOSED_PLACES_MASK = 0xffff;
     /** New instances are told apart no more. */
     private static final int NO_INSTANCES = 1;
+    /** By place: its number, and the only instance that was taken there, or that it was several. */
+    private static final long PLACE_INSTANCES = address(17);
+    private static final int PLACE_INSTANCES_MASK = 0x3ffff;
+    private static final long SEVERAL_INSTANCES = 0xffffffffL;
     /** Counted in bursts, with or without a burst now. */
     private static final int IN_BURSTS = 4;
     /** What is entered now is not counted. */
@@ -99,6 +104,8 @@ public final class TyrionTrace {
     private static final int LAYOUT = explore();
     /** Where a monitor says how often more than once it is held; 0 unknown. */
     private static final long RECURSIONS = LAYOUT == 0 ? 0 : exploreRecursions();
+    /** Where a monitor says by whom it is held, 0 by nobody; 0 unknown. */
+    private static final long OWNED_BY = LAYOUT == 0 || !PRECISE ? 0 : exploreOwner();
     /** The JVM finds a native method at its first call: not when a hold is being measured. */
     private static final long LINKED = ticks();
     /** In the object's first word, even while it is locked. */
@@ -120,6 +127,13 @@ public final class TyrionTrace {
 
     /** A permit of a semaphore. */
     private static final int SEMAPHORE = 5;
+    private static final int LOCK_READ = 3;
+    private static final int LOCK_WRITE = 4;
+    /** Beside the kind: the lock was taken by a method that would not have waited for it. */
+    private static final int ONLY_TRIED = 16;
+    private static final int KIND = 15;
+    /** The same beside a place, for nestings. */
+    private static final int TRIED_AT = 1 << 31;
 
     private static final int HASH = 0x7fffffff;
     private static final long MIX = 0x9e3779b97f4a7c15L;
@@ -176,6 +190,10 @@ public final class TyrionTrace {
     private static final long START = 16;
     private static final long TIMES = 24;
     private static final long STACK = 32;
+    /** One of the cell's first: {@link #UNTIMED}, or more where the probes behind may be timed. */
+    private static final long FIRST = 36;
+    private static final int UNTIMED = 1;
+    private static final int TIMEABLE = 2;
     private static final long PLACE_TAKEN = 44;
     /** The key of what is neither a hold nor anything that somebody waits for. */
     private static final long NOTHING = -1024;
@@ -210,8 +228,10 @@ public final class TyrionTrace {
     private static final long NEXT_STACK = 0x7fffffffffffffffL;
     private static final long REENTRANT = 32;
     private static final long FAILED = 40;
+    private static final long FIRST_COUNT = 48;
     private static final long SAMPLED = 64;
-    private static final long SAMPLED_NS = 72;
+    /** Behind each of these numbers stands the sum, in ns. */
+    private static final long SUM = 8;
     private static final long LONGEST = 80;
     private static final long UNIDENTIFIED = 88;
     private static final long HISTOGRAM = 96;
@@ -253,8 +273,26 @@ public final class TyrionTrace {
             if (LAYOUT == DISPLACED && IDENTITY) {
                 before(lock, place);
             }
-            U.putLong(block + ASKED, System.nanoTime());
+            U.putLong(block + ASKED, isOthers(lock) ? System.nanoTime() : 0);
         }
+    }
+
+    /**
+     * Whether another thread has a monitor. What cannot be told counts as no: a thread that is not
+     * run for some time between two probes has not waited for anything.
+     */
+    private static boolean isOthers(Object lock) {
+        long mark = U.getLong(lock, 0L);
+        // Biased or unlocked.
+        if (LAYOUT == ELSEWHERE || (mark & 1) != 0) {
+            return false;
+        }
+        // What was contended once stays inflated for some time. The JVM frees a monitor only when
+        // each thread has come to a safepoint, and in compiled code none is between the looks.
+        if ((mark & 3) == 2 && (OWNED_BY == 0 || U.getLong(mark - 2 + OWNED_BY) == 0)) {
+            return false;
+        }
+        return !Thread.holdsLock(lock);
     }
 
     /** The monitor was entered. */
@@ -606,6 +644,7 @@ public final class TyrionTrace {
         }
         long entry = block + HELD + ((long) depth << 6);
         long key = U.getLong(entry + KEY);
+        boolean isTimeable = U.getInt(entry + FIRST) != UNTIMED;
         // Else it was held already, and still is.
         if (key >= 0) {
             if (now != 0 && U.getLong(entry + START) != 0) {
@@ -620,7 +659,7 @@ public final class TyrionTrace {
         if (held << 16 == 0 && U.getLong(block + HOLDS) != 0) {
             nothingHeld(block);
         }
-        if (now != 0) {
+        if (now != 0 && isTimeable) {
             timeNext(block, now);
         }
     }
@@ -711,7 +750,9 @@ public final class TyrionTrace {
             if (ADAPTIVE) {
                 noteAgain(block, all, key, place);
             }
-            again(block, all, cell(block, recent, lock, place, 0), place);
+            long cell = cell(block, recent, lock, place, 0);
+            again(block, all, cell, place);
+            takenElsewhere(block, recent, key, cell, lock, place);
             return true;
         }
         nesting(block, all, recent, key, lock, place);
@@ -720,6 +761,7 @@ public final class TyrionTrace {
         }
         long cell = cell(block, recent, lock, place, 0);
         U.putLong(cell + ACQUISITIONS, U.getLong(cell + ACQUISITIONS) + 1);
+        takenElsewhere(block, recent, key, cell, lock, place);
         return true;
     }
 
@@ -958,15 +1000,16 @@ public final class TyrionTrace {
     }
 
     @ForceInline
-    private static void take(Object lock, int kind) {
+    private static void take(Object lock, int how) {
         long block = block();
         if (block == 0) {
             return;
         }
+        int kind = how & KIND;
         if (ADAPTIVE && U.getInt(block + PLACE) < 0 && kind != SEMAPHORE) {
             takeUncounted(block, lock, kind);
         } else if (!isTakenAgain(block, lock, kind)) {
-            taken(block, lock, kind);
+            taken(block, lock, how);
         }
     }
 
@@ -1014,11 +1057,12 @@ public final class TyrionTrace {
     }
 
     @DontInline
-    private static void taken(long block, Object lock, int kind) {
+    private static void taken(long block, Object lock, int how) {
         if ((U.getLong(block + HOLDS) & TIMED) != 0) {
-            takenTimed(block, lock, kind);
+            takenTimed(block, lock, how);
             return;
         }
+        int kind = how & KIND;
         int place = takePlace(block, kind);
         long key = lockKey(lock) | (long) kind << 32;
         long held = U.getLong(block + HOLDS);
@@ -1041,6 +1085,7 @@ public final class TyrionTrace {
         }
         if (locks >= LOCKS_LIMIT) {
             U.putLong(cell + ACQUISITIONS, U.getLong(cell + ACQUISITIONS) + 1);
+            takenElsewhere(block, recent, key & HASH, cell, lock, place);
             return;
         }
         // All that its release looks for, before what may fail.
@@ -1052,19 +1097,21 @@ public final class TyrionTrace {
         U.putInt(entry + PLACE_TAKEN, U.getInt(cell + CELL_PLACE));
         U.putLong(block + HOLDS, held + ONE_LOCK);
         if (held != 0) {
-            nesting(block, held, recent, key, lock, place);
+            // Apart from nestings at which a thread may wait.
+            int at = (how & ONLY_TRIED) == 0 ? place : place | TRIED_AT;
+            nesting(block, held, recent, key, lock, at);
         }
         count(block, entry, recent, cell, key & HASH, lock, place);
     }
 
     /** As {@link #enterTimed}. */
     @DontInline
-    private static void takenTimed(long block, Object lock, int kind) {
+    private static void takenTimed(long block, Object lock, int how) {
         U.putLong(block + HOLDS, U.getLong(block + HOLDS) ^ TIMED);
         long before = System.nanoTime();
         long begun = System.nanoTime();
-        if (!isTakenAgain(block, lock, kind)) {
-            taken(block, lock, kind);
+        if (!isTakenAgain(block, lock, how & KIND)) {
+            taken(block, lock, how);
         }
         timed(TIMED_TAKING, before, begun);
         U.putLong(block + HOLDS, U.getLong(block + HOLDS) | TIMED);
@@ -1095,15 +1142,15 @@ public final class TyrionTrace {
         return U.getLong(block + HOLDS);
     }
 
-    /** A method that may fail to take a lock has returned. */
+    /** A method that may fail to take a lock has returned; beside the kind stands how it did it. */
     @ForceInline
-    public static void tried(boolean granted, Object lock, int kind) {
+    public static void tried(boolean granted, Object lock, int how) {
         if (on) {
             try {
                 if (granted) {
-                    take(lock, kind);
+                    take(lock, how);
                 } else {
-                    failed(lock, kind);
+                    failed(lock, how & KIND);
                 }
             } catch (StackOverflowError | OutOfMemoryError error) {
                 // Not counted.
@@ -1121,16 +1168,48 @@ public final class TyrionTrace {
 
     /** A method of StampedLock has returned; 0 is failure. */
     @ForceInline
-    public static void stamped(long stamp, Object lock, int kind) {
+    public static void stamped(long stamp, Object lock, int how) {
         if (on) {
             try {
                 long block = block();
                 if (block != 0 && U.getInt(block + QUIET) == 0) {
-                    tried(stamp != 0, lock, kind);
+                    tried(stamp != 0, lock, how);
                 }
             } catch (StackOverflowError | OutOfMemoryError error) {
                 // Not counted.
             }
+        }
+    }
+
+    /**
+     * A method of StampedLock has made one stamp of another: 0 is failure. What the thread had
+     * in the other mode is released, and the lock taken in this one; kind 0 is none.
+     */
+    public static void converted(long stamp, long before, Object lock, int kind) {
+        if (!on || stamp == before) {
+            return;
+        }
+        try {
+            long block = block();
+            if (block == 0) {
+                return;
+            }
+            if (stamp == 0) {
+                if (kind != 0) {
+                    failed(lock, kind);
+                }
+                return;
+            }
+            int other = kind == 0 ? 0 : kind ^ LOCK_READ ^ LOCK_WRITE;
+            long held = U.getLong(block + HOLDS);
+            if (find(block, locksOf(held), lockKey(lock), other) != 0) {
+                released(lock, other);
+            }
+            if (kind != 0) {
+                take(lock, kind | ONLY_TRIED);
+            }
+        } catch (StackOverflowError | OutOfMemoryError error) {
+            // Looks held in the other mode for some time longer.
         }
     }
 
@@ -1207,12 +1286,14 @@ public final class TyrionTrace {
             // StampedLock may have made a read lock a write lock.
             entry = find(block, locks, hash, 0);
         }
+        boolean isTimeable = true;
         if (entry != 0) {
             int times = U.getInt(entry + TIMES) - 1;
             if (times > 0) {
                 U.putInt(entry + TIMES, times);
                 return;
             }
+            isTimeable = U.getInt(entry + FIRST) != UNTIMED;
             if (now != 0 && U.getLong(entry + START) != 0) {
                 ended(block, entry, now);
                 held = U.getLong(block + HOLDS);
@@ -1224,7 +1305,7 @@ public final class TyrionTrace {
         if (entry != 0) {
             forget(block, held, entry);
         }
-        if (now != 0) {
+        if (now != 0 && isTimeable) {
             timeNext(block, now);
         }
     }
@@ -1320,6 +1401,7 @@ public final class TyrionTrace {
         // Permits of a semaphore are acquired anew each time; others may release them.
         long counted = cell + (kind == SEMAPHORE ? ACQUISITIONS : REENTRANT);
         U.putLong(counted, U.getLong(counted) + 1);
+        takenElsewhere(block, recent, key & HASH, cell, lock, place);
         return true;
     }
 
@@ -1349,14 +1431,25 @@ public final class TyrionTrace {
     @DontInline
     private static void sample(
             long block, long entry, long cell, long nth, Object lock, int place) {
-        long samples = U.getLong(block + SAMPLES) + 1;
         // As it was asked for when the cell was made: all that it counts is of one kind.
         int every = (U.getInt(cell + CLOSED) >>> MEASURED_SHIFT) - 1;
-        if (every <= 1 || nth <= FIRST_HOLDS || hasStack(samples, every)) {
+        if (every > 1 && nth > FIRST_HOLDS && nth < FIRST_MEASURED && nth % every != 0) {
+            measureFirst(block, entry, cell, nth, UNTIMED);
+            return;
+        }
+        long samples = U.getLong(block + SAMPLES) + 1;
+        if (every <= 1
+                || nth <= FIRST_HOLDS
+                || nth == FIRST_MEASURED
+                || hasStack(samples, every)) {
             sampled(block, entry, lock, place);
             return;
         }
         U.putLong(block + SAMPLES, samples);
+        if (nth < FIRST_MEASURED) {
+            measureFirst(block, entry, cell, nth, TIMEABLE);
+            return;
+        }
         // xorshift64
         long random = U.getLong(block + RANDOM);
         random ^= random << 13;
@@ -1372,6 +1465,19 @@ public final class TyrionTrace {
         U.putLong(entry + START, ticks());
     }
 
+    /**
+     * All of a cell's first holds are measured: where long ones are rare, a few samples would say
+     * nothing of them. As few of these as later have the probes behind them timed: what those take
+     * shall be that of all.
+     */
+    private static void measureFirst(long block, long entry, long cell, long nth, int first) {
+        U.putLong(cell + NEXT, nth + 1);
+        U.putInt(entry + STACK, 0);
+        U.putInt(entry + FIRST, first);
+        U.putLong(block + HOLDS, U.getLong(block + HOLDS) + ONE_MEASURED);
+        U.putLong(entry + START, ticks());
+    }
+
     /** Whether a sample has its stack taken, where one acquisition in so many is one. */
     private static boolean hasStack(long samples, int every) {
         return every >= STACK_EVERY || (int) samples % (STACK_EVERY / every) == 0;
@@ -1382,13 +1488,12 @@ public final class TyrionTrace {
     private static void identify(
             long block, long recent, long key, long cell, Object lock, int place) {
         if (key >>> 31 != 0) {
-            if (U.getByte(cell + CLOSED) == 0
-                    && isOpen(place, NO_INSTANCES)
-                    && hashLater(recent, lock, place, U.getLong(block + ME))) {
+            if (isForLater(block, recent, cell, lock, place)) {
                 // Has no hash, and must not get one now.
                 return;
             }
         } else {
+            takenAt(cell, key);
             if (U.getByte(cell + CLOSED) != 0 && !mayBeEntered(key)) {
                 // A new one each time, as nearly all of them here: a look at the tables would wait
                 // for memory.
@@ -1414,6 +1519,42 @@ public final class TyrionTrace {
             }
         }
         U.putLong(cell + UNIDENTIFIED, U.getLong(cell + UNIDENTIFIED) + 1);
+    }
+
+    /** Whether a lock without a hash is noted, to get one later. Else nobody knows which it was. */
+    private static boolean isForLater(
+            long block, long recent, long cell, Object lock, int place) {
+        if (U.getByte(cell + CLOSED) == 0
+                && isOpen(place, NO_INSTANCES)
+                && hashLater(recent, lock, place, U.getLong(block + ME))) {
+            return true;
+        }
+        takenAt(cell, SEVERAL_INSTANCES);
+        return false;
+    }
+
+    /** An instance was taken at the place of a cell: the agent is told where that is news. */
+    private static void takenAt(long cell, long hash) {
+        int place = U.getInt(cell + CELL_PLACE);
+        long word = U.getLong(PLACE_INSTANCES + ((long) (place & PLACE_INSTANCES_MASK) << 3));
+        long known = (long) place << 32;
+        // The cell for what the log has no room for has none.
+        if (word != (known | hash) && word != (known | SEVERAL_INSTANCES) && place != 0) {
+            notePlaceInstance(place, (int) hash);
+        }
+    }
+
+    /** The same of one that is not looked up among those that the thread takes. */
+    private static void takenElsewhere(
+            long block, long recent, long key, long cell, Object lock, int place) {
+        if (!IDENTITY) {
+            return;
+        }
+        if (key >>> 31 == 0) {
+            takenAt(cell, key);
+        } else {
+            isForLater(block, recent, cell, lock, place);
+        }
     }
 
     @ForceInline
@@ -1524,6 +1665,8 @@ public final class TyrionTrace {
         if (cell == 0) {
             cell = newCell(block, key, lock, kind);
         }
+        // That of another place or class: the same instance would not be seen to be taken here.
+        U.putLong(recent + RECENT_LOCK, 0);
         if (cell != NOWHERE) {
             U.putLong(recent + 8, cell);
             U.putLong(recent, key);
@@ -1557,16 +1700,17 @@ public final class TyrionTrace {
         long took = now - U.getLong(entry + START);
         U.putLong(entry + START, 0);
         U.putLong(block + HOLDS, U.getLong(block + HOLDS) - ONE_MEASURED);
-        // With a stack, or one of the cell's first; or too long to be multiplied here, where a tick
-        // may be 42 ns.
-        if (took >>> 24 != 0 || U.getLong(entry + STACK) != 0) {
+        // With a stack; or too long to be multiplied here, where a tick may be 42 ns.
+        if (took >>> 24 != 0 || U.getInt(entry + STACK) != 0) {
             endedAfter(block, entry, took, now);
             return;
         }
         long ns = took * TICK >>> 32;
         long cell = U.getLong(entry + CELL);
-        U.putLong(cell + SAMPLED, U.getLong(cell + SAMPLED) + 1);
-        U.putLong(cell + SAMPLED_NS, U.getLong(cell + SAMPLED_NS) + ns);
+        long sums = cell + (U.getInt(entry + FIRST) != 0 ? FIRST_COUNT : SAMPLED);
+        U.putInt(entry + FIRST, 0);
+        U.putLong(sums, U.getLong(sums) + 1);
+        U.putLong(sums + SUM, U.getLong(sums + SUM) + ns);
         if (ns > U.getLong(cell + LONGEST)) {
             U.putLong(cell + LONGEST, ns);
         }
@@ -1718,6 +1862,42 @@ public final class TyrionTrace {
         }
     }
 
+    /** Tries out which word of a monitor is 0 if, and only if, nobody holds it; 0 if none is. */
+    private static long exploreOwner() {
+        Object held = new Object();
+        long monitor;
+        synchronized (held) {
+            try {
+                held.wait(1);
+            } catch (InterruptedException interrupted) {
+                Thread.currentThread().interrupt();
+                return 0;
+            }
+            monitor = U.getLong(held, 0L) - 2;
+        }
+        // A bit for each word, from the second on: the first one is the header.
+        int words = 0xfffffffe;
+        for (int i = 0; i < 4; i++) {
+            synchronized (held) {
+                words &= ~zeros(monitor);
+            }
+            words &= zeros(monitor);
+        }
+        // If it is not inflated any more, nothing was found out.
+        return U.getLong(held, 0L) == monitor + 2 && Integer.bitCount(words) == 1
+                ? 8L * Integer.numberOfTrailingZeros(words)
+                : 0;
+    }
+
+    /** Which of a monitor's words are 0. */
+    private static int zeros(long monitor) {
+        int zeros = 0;
+        for (int i = 0; i < 32; i++) {
+            zeros |= U.getLong(monitor + 8L * i) == 0 ? 1 << i : 0;
+        }
+        return zeros;
+    }
+
     /** Whether a monitor's first word holds the hash, too. */
     private static boolean waitedFor() {
         Object held = new Object();
@@ -1745,8 +1925,6 @@ public final class TyrionTrace {
     private static final Object[] LATER = new Object[16384];
     private static final long[] LATER_BY = new long[16384];
     private static final int LATER_MASK = LATER.length - 1;
-    private static final long REFERENT =
-            U.objectFieldOffset(java.lang.ref.Reference.class, "referent");
     /** How many places were given away, and how many of them were seen to: ints that wrap. */
     private static final long LATER_GIVEN = address(8);
     private static final long LATER_DONE = LATER_GIVEN + 4;
@@ -1763,10 +1941,16 @@ public final class TyrionTrace {
 
     /** Notes a lock for {@link #hashNow}; false when there are too many. */
     private static boolean hashLater(long recent, Object lock, int place, long me) {
+        long by = (long) place << 32 | me;
+        // One that a thread takes again and again would fill all places before the next look.
+        if (isNotedForLater(U.getLong(recent + RECENT_LOCK), lock, by)) {
+            return true;
+        }
         int waiting = U.getInt(LATER_GIVEN) - U.getIntVolatile(null, LATER_DONE);
         if (waiting >= LATER.length - LATER_SPARE) {
             return false;
         }
+        int looks = U.getInt(LATER_LOOKS);
         Object reference;
         try {
             reference = new java.lang.ref.WeakReference<Object>(lock);
@@ -1774,19 +1958,28 @@ public final class TyrionTrace {
             // Not the program's business.
             return false;
         }
-        // The same object as the last time, as far as its address tells: one that a thread takes
-        // again and again would fill all places before the next look. Less than 0: no hash.
-        long address = U.getInt(reference, REFERENT);
-        long noted = Long.MIN_VALUE | address << 32 | U.getInt(LATER_LOOKS) & 0xffffffffL;
-        if (U.getLong(recent + RECENT_LOCK) == noted) {
-            return true;
-        }
-        U.putLong(recent + RECENT_LOCK, noted);
         int at = U.getAndAddInt(null, LATER_GIVEN, 1) & LATER_MASK;
-        LATER_BY[at] = (long) place << 32 | me;
+        LATER_BY[at] = by;
         U.storeFence();
         LATER[at] = reference;
+        // Less than 0: no hash.
+        U.putLong(recent + RECENT_LOCK, Long.MIN_VALUE | (long) at << 32 | looks & 0xffffffffL);
         return true;
+    }
+
+    /**
+     * Whether a lock was noted, by the same thread at the same place, since the last look. What
+     * tells is the reference that was noted: an object may move, and another one be where it was.
+     */
+    private static boolean isNotedForLater(long noted, Object lock, long by) {
+        if (noted >= 0 || (int) noted != U.getInt(LATER_LOOKS)) {
+            return false;
+        }
+        int at = (int) (noted >>> 32) & LATER_MASK;
+        Object reference = LATER[at];
+        return reference != null
+                && LATER_BY[at] == by
+                && ((java.lang.ref.Reference<?>) reference).get() == lock;
     }
 
     /** Called by the agent, one thread at a time: gives hashes to what nobody holds now. */
@@ -1819,16 +2012,62 @@ public final class TyrionTrace {
 
     private static void hash(Object reference, long by) {
         Object lock = ((java.lang.ref.Reference<?>) reference).get();
-        if (lock == null) {
-            return;
-        }
-        long mark = U.getLong(lock, 0L);
+        long mark = lock == null ? 0 : U.getLong(lock, 0L);
         if ((mark & 3) == 1 || (mark & 3) == 2) {
             noteHashed(System.identityHashCode(lock), by, lock);
-        } else if (again < AGAIN.length) {
+        } else if (lock != null && again < AGAIN.length) {
             AGAIN_BY[again] = by;
             AGAIN[again++] = reference;
+        } else {
+            // Nobody will know which one was taken.
+            noteHashed(0, by, null);
         }
+    }
+
+    // ---- the numbers of classes
+
+    // What typeOf reads of an object is where the JVM has its own structure of the class, which
+    // the class's mirror leads to as well. Where an unloaded class had it, another one may.
+
+    /** Where in a mirror the address of the structure stands. */
+    private static long structureAt;
+    /** What a number is multiplied by, as a shift, and what is added. */
+    private static int structureShift;
+    private static long structureBase;
+
+    /** Called by the agent once: tries out how numbers follow from mirrors; 0 where they do not. */
+    static int findNumbers() {
+        Object[] known = {
+            new Object(), "", U, Thread.currentThread(), Object.class, new int[0], LATER, 1, true
+        };
+        for (long at = 8; at < 160; at += 8) {
+            for (int shift = 0; shift <= 12; shift++) {
+                long number = typeOf(known[0]) & 0xffffffffL;
+                long base = U.getLong(known[0].getClass(), at) - (number << shift);
+                if (isNumbered(known, at, shift, base)) {
+                    structureAt = at;
+                    structureShift = shift;
+                    structureBase = base;
+                    return 1;
+                }
+            }
+        }
+        return 0;
+    }
+
+    private static boolean isNumbered(Object[] known, long at, int shift, long base) {
+        for (Object object : known) {
+            long structure = U.getLong(object.getClass(), at);
+            if ((int) (structure - base >>> shift) != typeOf(object)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Called by the agent: what {@link #typeOf} will read of the objects of a new class. */
+    static int numberOf(Class<?> type) {
+        return (int) (U.getLong(type, structureAt) - structureBase >>> structureShift);
     }
 
     // ---- the agent
@@ -1858,6 +2097,8 @@ public final class TyrionTrace {
     private static native void noteInstance(long block, long key, long cell, Object lock, int place);
 
     private static native void noteHashed(int hash, long by, Object lock);
+
+    private static native void notePlaceInstance(int place, int hash);
 
     private static native long ticks();
 }

@@ -23,6 +23,7 @@ pub(crate) struct Moments {
 }
 
 impl Moments {
+    /// Of measured holds.
     pub(crate) fn of(histogram: &[u64; BUCKETS]) -> Moments {
         let mut moments = Moments::default();
         for (bucket, &holds) in histogram.iter().enumerate().filter(|(_, holds)| **holds != 0) {
@@ -55,18 +56,62 @@ pub(crate) fn within(standard_error: u64) -> u64 {
     standard_error.saturating_mul(ERRORS as u64)
 }
 
+/// How much the holds of a row differ: their standard deviation, in ns, and how skewed they
+/// are, 0 where long ones are no farther from the mean than short ones. Both at most, as
+/// far as the histogram tells.
+fn spread(row: &SectionRow) -> (f64, f64) {
+    let even = Moments::of(&row.histogram);
+    if even.count == 0.0 || row.acquisitions == 0 {
+        return (0.0, 0.0);
+    }
+    let mean = row.hold_ns as f64 / row.acquisitions as f64;
+    let scale = mean / (even.sum / even.count);
+    let (mut squares, mut cubes) = (0.0, 0.0);
+    for (bucket, &holds) in row.histogram.iter().enumerate().filter(|(_, holds)| **holds != 0) {
+        let (count, low) = (holds as f64, bucket_floor_ns(bucket).max(1) as f64);
+        let high = (2.0 * low).min(row.longest_ns as f64).max(low);
+        let (square, cube) = if count * RARE < even.count {
+            (high * high, high.powi(3))
+        } else {
+            // Those of this mean differ most that are as short or as long as they can be.
+            let mean = (1.5 * low * scale).clamp(low, high);
+            let square = (low + high) * mean - low * high;
+            (square, square * high)
+        };
+        squares += count * square;
+        cubes += count * cube;
+    }
+    let (squares, cubes) = (squares / even.count, cubes / even.count);
+    let deviation = (squares - mean * mean).max(0.0).sqrt().max(even.deviation());
+    let third = (cubes - 3.0 * mean * squares + 2.0 * mean.powi(3)).max(0.0);
+    let skewness = if deviation > 0.0 { third / deviation.powi(3) } else { 0.0 };
+    (deviation, skewness)
+}
+
+/// A bucket with less than one hold in so many is taken to have none but its longest: these
+/// are what the error comes from.
+const RARE: f64 = 8.0;
+
 /// How far the hold time of a row may be off since not all holds were measured, in ns: 0
 /// where they were, and all of it where there are too few to tell.
+///
+/// The others may differ from the mean that they count as because that is one of some holds
+/// alone, and because they are not many themselves. Where long holds are rare, too few of
+/// them are measured too often: by the first term of Cornish and Fisher's expansion the
+/// error is the larger for it.
 fn of_the_mean_ns(row: &SectionRow) -> u64 {
     let others = row.acquisitions.saturating_sub(row.measured);
     if others == 0 || row.hold_ns == 0 {
         return 0;
     }
-    if row.measured < 2 {
+    if row.basis < 2 {
         return row.hold_ns;
     }
-    let of_the_mean = Moments::of(&row.histogram).deviation() / (row.measured as f64).sqrt();
-    ((ERRORS * of_the_mean * others as f64) as u64).min(row.hold_ns)
+    let (others, basis) = (others as f64, row.basis as f64);
+    let (deviation, skewness) = spread(row);
+    let errors = ERRORS + (ERRORS * ERRORS - 1.0) * skewness / (6.0 * basis.sqrt());
+    let error = errors * deviation * (others * others / basis + others).sqrt();
+    (error as u64).min(row.hold_ns)
 }
 
 /// How far the hold time of a row may be off since its holds were not all counted, in ns.
@@ -123,7 +168,8 @@ impl Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tyrion_wire::{WaitKind, cell::bucket};
+    use tyrion_formats::HoldMode;
+    use tyrion_wire::{WaitKind, cell::bucket, trace::AcquisitionCell};
 
     fn row(acquisitions: u64, holds: &[u64]) -> SectionRow {
         let mut histogram = [0; BUCKETS];
@@ -146,6 +192,7 @@ mod tests {
             hold_ns,
             of_probes_ns: 0,
             measured,
+            basis: measured,
             longest_ns,
             histogram,
         }
@@ -155,6 +202,97 @@ mod tests {
         let mut error = Error::default();
         error.add(row);
         error.ns(u64::MAX)
+    }
+
+    /// As the agent measures: so many holds first, then one in each run of so many.
+    const FIRST: u64 = 10_240;
+    const ONE_IN: u64 = 64;
+
+    struct Chance(u64);
+
+    impl Chance {
+        /// From 0 to 1, without 1.
+        fn next(&mut self) -> f64 {
+            // xorshift64*
+            self.0 ^= self.0 >> 12;
+            self.0 ^= self.0 << 25;
+            self.0 ^= self.0 >> 27;
+            (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1_u64 << 53) as f64
+        }
+    }
+
+    /// How long a hold lasts, in ns.
+    type Holds = fn(&mut Chance) -> f64;
+
+    const HOLDS: [(&str, Holds); 7] = [
+        ("constant", |_| 1_300.0),
+        ("exponential", |chance| -1_300.0 * (1.0 - chance.next()).ln()),
+        ("half 2 us, half 20 us", |chance| if chance.next() < 0.5 { 2_000.0 } else { 20_000.0 }),
+        ("half 1.1 us, half 2 us", |chance| if chance.next() < 0.5 { 1_100.0 } else { 2_000.0 }),
+        ("2 % 100 times", |chance| if chance.next() < 0.02 { 130_000.0 } else { 1_300.0 }),
+        ("2 % 100 times, near 2^n", |chance| if chance.next() < 0.02 { 102e3 } else { 1_020.0 }),
+        ("0.2 % 1000 times", |chance| if chance.next() < 0.002 { 1_300e3 } else { 1_300.0 }),
+    ];
+
+    /// What a place's row says when it was measured: by how much its hold time is off, and
+    /// by how much it is said to be off at most, both as parts of it.
+    fn measure(chance: &mut Chance, acquisitions: u64, holds: Holds) -> (f64, f64) {
+        let mut cell = AcquisitionCell { acquisitions, ..AcquisitionCell::default() };
+        let (mut sum_ns, mut run) = (0, 0);
+        for nth in 1..=acquisitions {
+            let ns = holds(chance) as u64;
+            sum_ns += ns;
+            if nth > FIRST && (nth - FIRST) % ONE_IN == 1 {
+                run = nth + (chance.next() * ONE_IN as f64) as u64;
+            }
+            let (count, sum) = match nth {
+                ..=FIRST => (&mut cell.first_count, &mut cell.first_ns),
+                _ if nth == run => (&mut cell.sampled_count, &mut cell.sampled_ns),
+                _ => continue,
+            };
+            (*count, *sum) = (*count + 1, *sum + ns);
+            cell.max_ns = cell.max_ns.max(ns);
+            cell.histogram[bucket(ns)] += 1;
+        }
+        let mode = HoldMode::Sampled(ONE_IN);
+        let row = SectionRow {
+            acquisitions,
+            hold_ns: mode.estimate_ns(&cell),
+            measured: cell.first_count + cell.sampled_count,
+            basis: mode.basis(&cell),
+            longest_ns: cell.max_ns,
+            histogram: cell.histogram.map(u64::from),
+            ..row(0, &[])
+        };
+        let sum = sum_ns as f64;
+        ((row.hold_ns as f64 - sum).abs() / sum, of_the_mean_ns(&row) as f64 / sum)
+    }
+
+    #[test]
+    fn stated_errors_cover_the_truth_however_holds_are_spread() {
+        const PLACES: usize = 400;
+        let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
+        for (name, holds) in HOLDS {
+            for acquisitions in [3_000, 10_000, 14_000, 20_000, 60_000] {
+                let measured: Vec<(f64, f64)> =
+                    (0..PLACES).map(|_| measure(&mut chance, acquisitions, holds)).collect();
+                let is_covered = |(off, stated): &&(f64, f64)| *off <= *stated + 1e-9;
+                let covered = measured.iter().filter(is_covered).count() as f64 / PLACES as f64;
+                let mean = |of: fn(&(f64, f64)) -> f64| {
+                    measured.iter().map(of).sum::<f64>() / PLACES as f64
+                };
+                let (off, stated) = (mean(|place| place.0), mean(|place| place.1));
+                println!(
+                    "{name}, {acquisitions}: {:.1} % covered, {:.2} % off, {:.2} % stated",
+                    100.0 * covered,
+                    100.0 * off,
+                    100.0 * stated
+                );
+                assert!(covered >= 0.95, "{name}, {acquisitions}: {covered}");
+                let most = measured.iter().map(|place| place.1).fold(0.0, f64::max);
+                assert!(acquisitions > 10_000 || most <= 0.1, "{name}, {acquisitions}: {most}");
+            }
+        }
     }
 
     #[test]

@@ -68,6 +68,11 @@ public final class Truth {
         SCENARIOS.put("thread-ids", ThreadIds.class);
         SCENARIOS.put("probes", Probes.class);
         SCENARIOS.put("shared", Shared.class);
+        SCENARIOS.put("unloaded", Unloaded.class);
+        SCENARIOS.put("tried-nesting", TriedNesting.class);
+        SCENARIOS.put("conversions", Conversions.class);
+        SCENARIOS.put("undisturbed", Undisturbed.class);
+        SCENARIOS.put("sole-instances", SoleInstances.class);
         SCENARIOS.put("holds", Holds.class);
         SCENARIOS.put("sampled-holds", SampledHolds.class);
         SCENARIOS.put("blame", Blame.class);
