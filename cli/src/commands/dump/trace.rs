@@ -160,11 +160,14 @@ impl Dump<'_> {
         }
         let thread = self.thread(moment.thread);
         if self.json {
-            let record = json!({
+            let mut record = json!({
                 "record": "nest", "at_ns": moment.at_ns,
-                "thread": thread.0, "thread_id": moment.thread, "tried": nest.is_tried(),
+                "thread": thread.0, "thread_id": moment.thread,
                 "stack": null, "stack_taken": nest.stack != 0, "outer": null,
             });
+            if nest.is_tried() {
+                record["tried"] = json!(true);
+            }
             let long = [
                 ("stack", self.stack_or(nest.stack, &inner.site.at)),
                 ("outer", Long::Locks(&self.lock_names, nest.outer)),
