@@ -5,8 +5,8 @@ use crate::{
     attaching::start_unrecorded,
     outcomes::{check_names, check_outcomes},
     support::{
-        Jdk, Program, Report, assert_between, err, info, ms, on_jdks, stdout_of, text, tyrion,
-        waits,
+        Jdk, Program, Report, assert_between, dump, err, info, ms, on_jdks, stdout_of, text,
+        tyrion, waits,
     },
     truth::{check_holders, check_threads_together},
     virtual_threads::{MANY, check_many, check_two},
@@ -94,11 +94,19 @@ fn names_of_virtual_threads_locks(jdk: &Jdk) {
         let program = Program::truth(jdk, &format!("virtual-two {kind}"));
         let [by_probes, by_natives] =
             [program.clone(), program.option("--parks=natives")].map(|program| {
-                let waits = program.record().long_contentions();
-                let [wait] = &waits[..] else { panic!("{kind}: {waits:?}") };
-                (wait.kind.clone(), wait.lock.clone(), wait.stack.clone())
+                let recording = program.record();
+                let waits = dump(&recording.log, &["wait"]);
+                let wait = waits.iter().find(|wait| {
+                    wait["thread"] == "vwaiter" && wait["wait_ns"].as_u64() >= Some(ms(50))
+                });
+                let wait = wait.unwrap_or_else(|| panic!("{kind}: {waits:?}"));
+                ["kind", "lock_name", "lock_class"].map(|key| wait[key].clone())
             });
         assert_eq!(by_natives, by_probes, "{kind}");
+        assert!(
+            by_natives[1].as_str().is_some_and(|name| name.contains("Guard")),
+            "{by_natives:?}"
+        );
     }
 }
 
