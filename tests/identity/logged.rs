@@ -249,6 +249,34 @@ impl Checked<'_> {
         found
     }
 
+    /// What differs of the ids of places: each has one of its own, by which its waits and its
+    /// acquisitions are joined.
+    pub fn ids(&self, is_trace: bool) -> Vec<String> {
+        let mut wrong = Vec::new();
+        let mut owners: BTreeMap<u32, u32> = BTreeMap::new();
+        let (expected, taken) = (self.account.taken(), self.logged.taken(self.prefix));
+        for (number, waits) in self.by_place() {
+            let ids: BTreeSet<u32> = waits.iter().map(|wait| wait.place).collect();
+            // An unknown one is told with the waits.
+            for &id in ids.iter().filter(|id| **id > 0 && !self.moved.contains(&number)) {
+                if let Some(other) = owners.insert(id, number) {
+                    let places = (&self.places[&number], &self.places[&other]);
+                    wrong.push(format!("one place, {id}, are {number} and {other}: {places:?}"));
+                }
+                let counted = taken.get(&id).map_or(0, |(_, cell)| cell.acquisitions);
+                if let Some(&times) = expected.get(&number).filter(|_| is_trace)
+                    && times != counted
+                {
+                    wrong.push(format!("place {number}, {id}: taken {times} times, not {counted}"));
+                }
+            }
+            if ids.len() > 1 {
+                wrong.push(format!("place {number} is several: {ids:?}"));
+            }
+        }
+        wrong
+    }
+
     /// The ids of the locks for which threads have waited, by place.
     pub fn lock_ids(&self) -> BTreeMap<u32, BTreeSet<u32>> {
         let by_place = self.by_place().into_iter();

@@ -5,6 +5,7 @@
 //! a number; which instruction that is, their class files say.
 
 mod account;
+mod generated;
 mod kinds;
 mod lines;
 mod logged;
@@ -85,7 +86,9 @@ impl Subject {
 
     /// What differs between account and log.
     fn differences(&self, moved: &[u32]) -> Vec<String> {
-        let wrong = self.checked(moved).all(self.way.is_trace());
+        let checked = self.checked(moved);
+        let mut wrong = checked.all(self.way.is_trace());
+        wrong.extend(checked.ids(self.way.is_trace()));
         wrong.into_iter().map(|wrong| format!("{:?}: {wrong}", self.way)).collect()
     }
 

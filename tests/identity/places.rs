@@ -29,7 +29,8 @@ pub type Places = BTreeMap<u32, Place>;
 /// The class to which the programs tell what they do.
 const ACCOUNT: &str = "tyrion/identity/Account";
 /// What takes a lock, or waits to be notified.
-const TAKES: [&str; 5] = ["lock", "tryLock", "lockInterruptibly", "acquire", "wait"];
+const TAKES: [&str; 6] =
+    ["lock", "tryLock", "lockInterruptibly", "acquire", "acquireUninterruptibly", "wait"];
 
 /// Those of all classes below a folder whose names begin like that.
 pub fn places(folder: &Path, prefix: &str) -> Places {

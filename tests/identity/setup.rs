@@ -2,6 +2,7 @@
 
 use crate::support::{classes, output, root, text};
 use std::{
+    io::Write,
     path::{Path, PathBuf},
     process::Command,
     sync::LazyLock,
@@ -13,13 +14,15 @@ pub fn javac(options: &[&str], class_path: &[&Path], sources: &[PathBuf], into: 
     let mut path: Vec<&str> = class_path.iter().map(|path| text(path)).collect();
     let classes = classes();
     path.push(text(&classes));
-    let list = into.join("sources");
     std::fs::create_dir_all(into).unwrap();
     let lines: Vec<&str> = sources.iter().map(|source| text(source)).collect();
-    std::fs::write(&list, lines.join("\n")).unwrap();
+    let mut list = tempfile::NamedTempFile::new().unwrap();
+    list.write_all(lines.join("\n").as_bytes()).unwrap();
     let mut javac = Command::new(root().join("target/jdks/javac"));
+    // It lives too short a time for more.
+    javac.args(["-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC"]);
     javac.args(["--release", "11", "-encoding", "UTF-8", "-nowarn", "-proc:none"]).args(options);
-    javac.args(["-cp", &path.join(":"), "-d"]).arg(into).arg(format!("@{}", text(&list)));
+    javac.args(["-cp", &path.join(":"), "-d"]).arg(into).arg(format!("@{}", text(list.path())));
     let done = output(&mut javac);
     assert!(done.status.success(), "{javac:?}: {}", String::from_utf8_lossy(&done.stderr));
 }
