@@ -165,15 +165,14 @@ fn held(object: &Object, method: usize, nth: usize) -> Vec<Held> {
     held
 }
 
-/// Whether the first lock at which a method has to wait is the first one that is held.
+/// Whether a method has to wait for the first lock that is held, and for no other one:
+/// they are released one after the other.
 fn is_waiting(object: &Object, method: &Method, held: &[Held]) -> bool {
-    let excludes =
-        |held: &&Held, lock: &Held| held.lock == lock.lock && !(held.is_read && lock.is_read);
-    for nth in 0..method.takes.len() {
-        let lock = lock_of(object, method, nth);
-        if let Some(other) = held.iter().find(|held| excludes(held, &lock)) {
-            return *other == held[0];
-        }
-    }
-    false
+    let takes = (0..method.takes.len()).map(|nth| lock_of(object, method, nth));
+    let conflicts: Vec<&Held> = takes
+        .filter_map(|lock| {
+            held.iter().find(|held| held.lock == lock.lock && !(held.is_read && lock.is_read))
+        })
+        .collect();
+    !conflicts.is_empty() && conflicts.iter().all(|conflict| *conflict == &held[0])
 }

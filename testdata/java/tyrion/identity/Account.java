@@ -3,9 +3,9 @@ package tyrion.identity;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.WeakHashMap;
 import tyrion.support.Json;
 
 /**
@@ -23,8 +23,8 @@ public final class Account {
 
     private static final List<Json> ROUNDS = new ArrayList<>();
     private static final List<Json> LOCKS = new ArrayList<>();
-    /** Of the locks of the program that is running: those of others can be collected. */
-    private static final Map<Object, Integer> NUMBERS = new IdentityHashMap<>();
+    /** No lock is kept alive by its number. Locks are equal to nothing but themselves. */
+    private static final Map<Object, Integer> NUMBERS = new WeakHashMap<>();
 
     private static String round = "first";
     private static int[] taken = new int[PLACES];
@@ -64,6 +64,8 @@ public final class Account {
         Actor waiter = new Actor("w" + contentions, waiting, 0, lock);
         waiter.start();
         waiter.awaitQueued();
+        // It may have had the lock before, as another reader.
+        waiter.want(lock);
         holder.release();
         holder.end();
         waiter.end();
@@ -150,11 +152,6 @@ public final class Account {
         round = next;
         taken = new int[PLACES];
         waits = new ArrayList<>();
-    }
-
-    /** Locks so far are not met again, and are not kept alive. */
-    public static void forget() {
-        NUMBERS.clear();
     }
 
     /** With {@code -Dtruth.go=FILE}: says "ready" and waits until there is that file. */

@@ -22,7 +22,7 @@ import java.util.Map;
  *       a place until the other one waits for it
  *   <li>{@code redefine ID FILE}: its class has this class file now
  *   <li>{@code drop ID}: it is not needed any more, nor is its class if it was loaded alone
- *   <li>{@code collect}: what is not needed goes, and all locks are forgotten
+ *   <li>{@code collect}: what is not needed goes
  * </ul>
  */
 public final class Generated {
@@ -74,7 +74,6 @@ public final class Generated {
                 subjects.remove(words[1]);
                 break;
             case "collect":
-                Account.forget();
                 System.gc();
                 break;
             default:
