@@ -53,9 +53,8 @@ fn own_locks(jdk: &Jdk) {
             ("OwnLocks.counting", "OwnLocks$CountingLock", 3, 6),
             ("OwnLocks.r", "ReentrantReadWriteLock", 3, 6),
             ("OwnLocks.w", "ReentrantReadWriteLock", 6, 12),
-            ("OwnLocks.locks[]", "java.lang.Object[]", 5, 10),
+            ("OwnLocks.locks[]", "java.lang.Object", 5, 10),
         ] {
-            let class = class.trim_end_matches("[]");
             let found: Vec<_> = rows
                 .iter()
                 .filter(|row| {

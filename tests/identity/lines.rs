@@ -3,7 +3,7 @@
 use super::{Account, Checked, Logged, Subject, WAYS, Way, assert_none, labelled, places, setup};
 use crate::{
     mode_changes::attach_to,
-    support::{Jdk, Running, classes, instruments, on_jdks, root, stdout_of, text, tyrion},
+    support::{Jdk, Running, classes, instruments, needs, on_jdks, root, stdout_of, text, tyrion},
 };
 use std::{fs::File, path::Path, process::Command};
 
@@ -104,6 +104,9 @@ fn of_the_version_on_the_stack(jdk: &Jdk) {
 
 /// Two locks on one line are two leaves in every output that shows locks.
 fn in_outputs(jdk: &Jdk) {
+    if !needs(&["go"]) {
+        return;
+    }
     let mut wrong = Vec::new();
     for classes in [classes(), setup::stripped()] {
         for way in WAYS.into_iter().filter(|way| !way.attached) {

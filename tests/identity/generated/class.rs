@@ -202,7 +202,7 @@ impl Maker<'_> {
         }
         // What comes first in a later version moves all that follows.
         let shift = "\n\n        long before = System.nanoTime(); if (before == 42) { return; }\n";
-        let shift = if self.version > 0 { shift.repeat(1) } else { String::new() };
+        let shift = if self.version > 0 { shift } else { "" };
         let body = parts.join(separator);
         format!("\n    {modifiers}void m{number}() {{ {shift}\n        {body}\n    }}\n")
     }
@@ -265,8 +265,8 @@ impl Maker<'_> {
             )
             .unwrap();
             let mut calls = format!("{helper}({});", lock.expression);
-            let others = free.iter().filter(|other| other.kind == lock.kind);
-            if let Some(other) = others.last().filter(|_| self.random.one_in(2)) {
+            let mut others = free.iter().filter(|other| other.kind == lock.kind);
+            if let Some(other) = others.next_back().filter(|_| self.random.one_in(2)) {
                 self.takes.push(take(other));
                 write!(calls, "{separator}{helper}({});", other.expression).unwrap();
             }
