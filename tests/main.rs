@@ -25,6 +25,7 @@ mod damaged_input;
 mod diff;
 mod disk;
 mod hostile;
+mod identity;
 mod jfr;
 mod kernels;
 mod launching;

@@ -20,9 +20,14 @@ on_jdks!(only_what_is_included_is_redefined: one);
 on_jdks!(trace_mode_that_cannot_begin: two);
 
 pub fn attach(running: &Running, options: &[&str]) -> Value {
+    attach_to(running, running.id(), options)
+}
+
+/// The same where the JVM is another process: that of `tyrion record` is its parent.
+pub fn attach_to(running: &Running, jvm: u32, options: &[&str]) -> Value {
     let mut attach = tyrion();
     attach.args(["attach", "--json", "-o", text(&running.log)]).args(options);
-    serde_json::from_str(&stdout_of(attach.arg(running.id().to_string()))).unwrap()
+    serde_json::from_str(&stdout_of(attach.arg(jvm.to_string()))).unwrap()
 }
 
 /// A total of the log, by its path in the JSON of `info`.

@@ -83,6 +83,9 @@ macro_rules! on_jdks {
     ($test:ident: newest, everywhere all) => {
         on_jdks!(@on jdk25: $test; everywhere jdk11 jdk17 jdk21);
     };
+    ($test:ident: everywhere all) => {
+        on_jdks!(@on : $test; everywhere jdk11 jdk17 jdk21 jdk25);
+    };
     ($test:ident: everywhere one) => { on_jdks!(@on : $test; everywhere jdk17); };
     ($test:ident: everywhere three) => { on_jdks!(@on : $test; everywhere jdk11 jdk17 jdk25); };
     ($test:ident: everywhere two) => { on_jdks!(@on : $test; everywhere jdk17 jdk25); };

@@ -22,7 +22,7 @@ pub use debugger::{DEBUGGING, Debugger};
 pub use jdk::Jdk;
 pub(crate) use jdk::on_jdks;
 pub use limited::{finish, limit_addresses, output_in_time, tyrion_within};
-pub use other_agents::{load_java_agent, other_agent, redefiner, retransformer};
+pub use other_agents::{instruments, load_java_agent, other_agent, redefiner, retransformer};
 pub use outputs::{
     Sum, callgrind_parts, callgrind_sums, collapsed_sum, flamegraph_root, pprof_sum, pprof_sums,
 };

@@ -20,11 +20,16 @@ pub fn redefiner(folder: &Path) -> PathBuf {
     agent_of(folder, "Redefiner")
 }
 
+/// The agent `tyrion.agents.Instruments` in a jar.
+pub fn instruments(folder: &Path) -> PathBuf {
+    agent_of(folder, "Instruments")
+}
+
 fn agent_of(folder: &Path, name: &str) -> PathBuf {
     let (jar, manifest) = (folder.join(format!("{name}.jar")), folder.join("manifest"));
     let class = format!("tyrion.agents.{name}");
-    let lines =
-        format!("Premain-Class: {class}\nAgent-Class: {class}\nCan-Retransform-Classes: true\n");
+    let can = "Can-Retransform-Classes: true\nCan-Redefine-Classes: true\n";
+    let lines = format!("Premain-Class: {class}\nAgent-Class: {class}\n{can}");
     fs::write(&manifest, lines).unwrap();
     let javac = root().join("target/jdks/javac").canonicalize().unwrap();
     let mut pack = Command::new(javac.with_file_name("jar"));

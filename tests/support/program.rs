@@ -68,6 +68,15 @@ impl Program {
         }
     }
 
+    /// With a folder of classes that come before the others.
+    pub fn before(mut self, classes: &Path) -> Program {
+        let mut path = classes.as_os_str().to_owned();
+        path.push(":");
+        path.push(&self.class_path);
+        self.class_path = path;
+        self
+    }
+
     /// With an option of `record`.
     pub fn option(mut self, option: &str) -> Program {
         self.options.push(option.to_owned());

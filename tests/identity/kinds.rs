@@ -1,0 +1,91 @@
+//! Locks of classes, of classes of the program's own, and views of one lock.
+
+use super::{Subject, WAYS, assert_none, labelled};
+use crate::support::{Jdk, Report, classes, list, number, on_jdks};
+
+on_jdks!(class_locks: all);
+on_jdks!(own_locks: all);
+
+/// A lock is not called after what its method does first.
+fn class_locks(jdk: &Jdk) {
+    let mut wrong = Vec::new();
+    for way in WAYS {
+        let subject = Subject::record(jdk, way, "ClassLocks", &classes());
+        wrong.extend(subject.differences(&[]));
+        wrong.extend(subject.wrong_rows(&[
+            labelled(&[1, 2, 3], &["tyrion.identity.ClassLocks"]),
+            labelled(&[4, 5, 6], &["ClassLocks.class"]),
+            labelled(&[7], &["ClassLocks$Other.class"]),
+        ]));
+        let report = Report::of(&subject.recording.log);
+        for row in list(report.section("contended"), "locks") {
+            let name = row["lock"]["name"].as_str().unwrap_or_default();
+            let class = row["lock"]["class"].as_str().unwrap_or_default();
+            let is_initialization = name.contains("initialization of");
+            if is_initialization && !name.contains("ClassLocks$Slow") || class.contains('#') {
+                wrong.push(format!("{way:?}: {class} {name}"));
+            }
+        }
+    }
+    assert_none(&wrong);
+}
+
+/// Names are those of the fields that lead to the locks, and no hold is lost.
+fn own_locks(jdk: &Jdk) {
+    let mut wrong = Vec::new();
+    for way in WAYS {
+        let subject = Subject::record(jdk, way, "OwnLocks", &classes());
+        let waits: Vec<usize> = (1..=6).map(|place| subject.account.waits_at(place)).collect();
+        assert_eq!(waits, [3, 3, 3, 3, 6, 5], "{:?}", subject.account);
+        // Taken in its own class, too: where is left open.
+        wrong.extend(subject.differences(&[3]));
+        let field = |name: &str| format!("tyrion/identity/OwnLocks.{name}");
+        for (place, name) in [(2, "segments[]"), (4, "r"), (5, "w"), (6, "locks[]")] {
+            wrong.extend(subject.checked(&[]).fields(&[(place, &field(name))]));
+        }
+        let report = Report::of(&subject.recording.log);
+        let rows = list(report.section("contended"), "locks");
+        let text = |row: &serde_json::Value, key: &str| {
+            row["lock"][key].as_str().unwrap_or_default().to_owned()
+        };
+        for (name, class, contended, taken) in [
+            ("OwnLocks.segments[]", "OwnLocks$Segment", 3, 6),
+            ("OwnLocks.counting", "OwnLocks$CountingLock", 3, 6),
+            ("OwnLocks.r", "ReentrantReadWriteLock", 3, 6),
+            ("OwnLocks.w", "ReentrantReadWriteLock", 6, 12),
+            ("OwnLocks.locks[]", "java.lang.Object", 5, 10),
+        ] {
+            let found: Vec<_> = rows
+                .iter()
+                .filter(|row| {
+                    let shown = text(row, "name");
+                    text(row, "class").contains(class)
+                        && shown.split(", ").any(|shown| shown.ends_with(name))
+                })
+                .collect();
+            let is_right = |row: &serde_json::Value| {
+                number(row, "contended") == contended
+                    && row["acquisitions"].as_u64() == way.is_trace().then_some(taken)
+            };
+            if !matches!(found[..], [row] if is_right(row)) {
+                let found: Vec<_> = rows
+                    .iter()
+                    .map(|row| (&row["lock"], &row["contended"], &row["acquisitions"]))
+                    .collect();
+                wrong.push(format!("{way:?}: {name} {contended} of {taken}: {found:?}"));
+            }
+        }
+        // The bin's lock, whatever it is called: three waits, and what was held meanwhile.
+        let bins: Vec<_> =
+            rows.iter().filter(|row| text(row, "class").contains("ConcurrentHashMap$")).collect();
+        let [bin] = &bins[..] else {
+            wrong.push(format!("{way:?}: not one bin: {bins:?}"));
+            continue;
+        };
+        let has_hold = bin["hold_ns"].as_u64().is_some_and(|hold| hold > 0);
+        if number(bin, "contended") != 3 || has_hold != way.is_trace() {
+            wrong.push(format!("{way:?}: {bin}"));
+        }
+    }
+    assert_none(&wrong);
+}
