@@ -102,18 +102,18 @@ impl Places {
         number
     }
 
-    /// The number of a place as the code in the JVM tells of it. Class files may tell more
-    /// of the name, where it is that of a local variable.
-    pub fn number_in_jvm(&self, place: Place) -> u32 {
+    /// The number of a place as the code in the JVM tells of it. Where names of local
+    /// variables are not known there, class files may tell more: then the place is the one
+    /// of a class file that is otherwise the same, if there is one.
+    pub fn number_in_jvm(&self, place: Place, knows_variables: bool) -> u32 {
         let mut inner = lock(&self.inner);
-        let known = inner.by_code.get(&code_of(&place)).into_iter().flatten().copied();
-        let is_same = |number: &u32| {
+        let is_alike = |number: &u32| {
             let Some(known) = inner.get(*number) else { return false };
-            let (known, seen) = (&known.taken, &place.taken);
-            let is_field = (known.flags | seen.flags) & place_flag::FIELD != 0;
-            known.name == seen.name || !is_field
+            let named_by_code = place_flag::FIELD | place_flag::METHOD;
+            known.taken.flags == place.taken.flags && known.taken.flags & named_by_code == 0
         };
-        match known.clone().find(is_same) {
+        let known = inner.by_code.get(&code_of(&place)).into_iter().flatten().copied();
+        match known.filter(|_| !knows_variables).find(is_alike) {
             Some(number) => number,
             None => inner.number(place),
         }
@@ -285,13 +285,21 @@ mod tests {
     fn waits_find_the_places_of_class_files() {
         let places = Places::new();
         let local = places.number(place(3, "account", 0), true);
-        assert_eq!(places.number_in_jvm(place(3, "", 0)), local);
-        assert_ne!(places.number_in_jvm(place(4, "", 0)), local);
-        // Another version of the method takes another field's lock there.
-        let field = places.number(place(5, "com/acme/Bank.a", place_flag::FIELD), true);
-        let other = places.number_in_jvm(place(5, "com/acme/Bank.b", place_flag::FIELD));
-        assert_ne!(other, field);
-        assert_eq!(places.number(place(5, "com/acme/Bank.b", place_flag::FIELD), true), other);
+        assert_eq!(places.number_in_jvm(place(3, "account", 0), true), local);
+        assert_eq!(places.number_in_jvm(place(3, "", 0), false), local);
+        assert_ne!(places.number_in_jvm(place(3, "other", 0), true), local);
+        assert_ne!(places.number_in_jvm(place(4, "", 0), false), local);
+        // Other versions of the method take other locks there.
+        for (first, second, flags) in [
+            ("com/acme/Bank.a", "com/acme/Bank.b", place_flag::FIELD),
+            ("this", "com/acme/Bank.class", place_flag::METHOD),
+        ] {
+            let known = places.number(place(5, first, flags), true);
+            assert_eq!(places.number_in_jvm(place(5, first, flags), false), known);
+            let other = places.number_in_jvm(place(5, second, flags), false);
+            assert_ne!(other, known);
+            assert_eq!(places.number(place(5, second, flags), true), other);
+        }
     }
 
     #[test]

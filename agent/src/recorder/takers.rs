@@ -195,11 +195,13 @@ impl Recorder {
             None => None,
         };
         let mut method = ti.code(java, taker.method).ok()?;
+        let mut knows_variables = false;
         if let Some(variables) =
             self.variables.as_ref().filter(|_| is_own && self.versions.has_words())
         {
             // SAFETY: the frame is the current thread's, and ids are such addresses.
             method.variables = unsafe { variables.of_method(taker.method) };
+            knows_variables = true;
         }
         let (at, taken) = match taken(&method, (way, taker.location), called.as_deref())? {
             Taking::IsCalled => return Some(Found::IsCalled),
@@ -229,7 +231,7 @@ impl Recorder {
             bytecode: Some(bytecode),
             taken,
         };
-        Some(Found::Takes(self.places.number_in_jvm(place)))
+        Some(Found::Takes(self.places.number_in_jvm(place, knows_variables)))
     }
 
     /// What the program calls the initialization of a class that the current thread waits
