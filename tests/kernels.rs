@@ -120,8 +120,11 @@ fn check_recorded(output: &Output, log: &Path) {
     let info = info(log);
     assert_eq!((&info["complete"], list(&info, "damage").len()), (&true.into(), 0), "{info}");
     let waits = waits(log);
-    let long = waits.iter().filter(|wait| wait.is_contention() && wait.is_in_the_program());
-    assert_eq!(long.count(), 1, "{waits:?}");
+    // What the JVM itself waits for, as for the initialization of a class, comes by chance.
+    let own = waits
+        .iter()
+        .filter(|wait| wait.is_contention() && wait.is_in_the_program() && !wait.is_of_the_jvm());
+    assert_eq!(own.count(), 1, "{waits:?}");
 }
 
 /// Nothing is recorded, and one line names the log and the reason.

@@ -219,7 +219,7 @@ impl<'a> Locks<'a> {
 
     /// A class for people.
     fn class(&self, class: u32) -> String {
-        java::public_class(&names::class(self.log, class)).to_owned()
+        java::public_class(&keys::class_name(self.log, class)).to_owned()
     }
 
     /// A place whose bytecode is known.

@@ -48,21 +48,23 @@ fn own_locks(jdk: &Jdk) {
         let text = |row: &serde_json::Value, key: &str| {
             row["lock"][key].as_str().unwrap_or_default().to_owned()
         };
-        for (name, class, contended, taken) in [
-            ("OwnLocks.segments[]", "OwnLocks$Segment", 3, 6),
-            ("OwnLocks.counting", "OwnLocks$CountingLock", 3, 6),
-            ("OwnLocks.r", "ReentrantReadWriteLock", 3, 6),
-            ("OwnLocks.w", "ReentrantReadWriteLock", 6, 12),
-            ("OwnLocks.locks[]", "java.lang.Object", 5, 10),
+        // Readers and writers take the two sides of one lock, which has both names. The class is
+        // the one that threads park on; which lock it is, its own class or a field says.
+        let both = "OwnLocks.r, OwnLocks.w";
+        for (name, class, kind, contended, taken) in [
+            ("OwnLocks.segments[]", "ReentrantLock", "lock", 3, 6),
+            ("OwnLocks$Segment", "ReentrantLock", "lock", 3, 6),
+            ("OwnLocks.counting", "ReentrantLock", "lock", 3, 6),
+            (both, "ReentrantReadWriteLock", "lock-read", 3, 6),
+            (both, "ReentrantReadWriteLock", "lock-write", 6, 12),
+            ("OwnLocks.locks[]", "java.lang.Object", "monitor", 5, 10),
         ] {
-            let found: Vec<_> = rows
-                .iter()
-                .filter(|row| {
-                    let shown = text(row, "name");
-                    text(row, "class").contains(class)
-                        && shown.split(", ").any(|shown| shown.ends_with(name))
-                })
-                .collect();
+            let is_it = |row: &&&serde_json::Value| {
+                let is_named = text(row, "name") == name && text(row, "class").ends_with(class);
+                is_named && row["kind"] == kind
+            };
+            let found: Vec<_> = rows.iter().collect();
+            let found: Vec<_> = found.iter().filter(is_it).collect();
             let is_right = |row: &serde_json::Value| {
                 number(row, "contended") == contended
                     && row["acquisitions"].as_u64() == way.is_trace().then_some(taken)
@@ -70,9 +72,11 @@ fn own_locks(jdk: &Jdk) {
             if !matches!(found[..], [row] if is_right(row)) {
                 let found: Vec<_> = rows
                     .iter()
-                    .map(|row| (&row["lock"], &row["contended"], &row["acquisitions"]))
+                    .map(|row| {
+                        (&row["lock"], &row["kind"], &row["contended"], &row["acquisitions"])
+                    })
                     .collect();
-                wrong.push(format!("{way:?}: {name} {contended} of {taken}: {found:?}"));
+                wrong.push(format!("{way:?}: {name} {kind} {contended} of {taken}: {found:?}"));
             }
         }
         // The bin's lock, whatever it is called: three waits, and what was held meanwhile.

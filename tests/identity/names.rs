@@ -30,7 +30,7 @@ fn from_elsewhere_without_variables(jdk: &Jdk) {
         &[
             labelled(&[1], &["FromElsewhere."]),
             labelled(&[2], &["FromElsewhere."]),
-            labelled(&[3], &["a lock in ", "FromElsewhere.ofParameter"]),
+            labelled(&[3], &["parameter 1 in ", "FromElsewhere.ofParameter"]),
             labelled(&[4], &["FromElsewhere.ofResult"]),
             labelled(&[5], &["FromElsewhere."]),
             labelled(&[6, 7], &["FromElsewhere.one", "FromElsewhere.other", ", "]),

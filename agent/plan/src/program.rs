@@ -317,7 +317,9 @@ impl MethodPlanner<'_, '_, '_> {
         let names = naming::lock_names(&Body::of(&self.method, code), &pcs);
         let is_paired = blocks.exits.iter().all(|exit| exit.enter.is_some());
         let mut places = Vec::with_capacity(found.len());
-        let own = (self.method.class().name().as_bytes(), self.method.name().as_bytes());
+        let method = self.method;
+        let (name, descriptor) = (method.name(), method.descriptor());
+        let own = (method.class().name().as_bytes(), name.as_bytes(), descriptor.as_bytes());
         for (Acquisition { pc, called }, name) in found.into_iter().zip(names) {
             let taken = match &called {
                 None => Some(taking::monitor(name)),

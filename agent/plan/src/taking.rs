@@ -22,12 +22,12 @@ pub fn monitor(name: Option<LockName>) -> Taken {
 }
 
 /// The lock on which a method of the class `owner` is called, in this method of this
-/// class; classes by their internal names. `None` in a lock's own method that calls itself, as `lock()` that calls
+/// class, with its descriptor; classes by their internal names. `None` in a lock's own method that calls itself, as `lock()` that calls
 /// `super.lock()`: whoever calls that one takes the lock.
 pub fn lock(
     kind: WaitKind,
     (owner, name): (&[u8], Option<LockName>),
-    (class, method): (&[u8], &[u8]),
+    (class, method, descriptor): (&[u8], &[u8], &[u8]),
 ) -> Option<Taken> {
     let kind = match (kind, name.as_ref().and_then(|name| name.half)) {
         (WaitKind::Lock, Some(Half::Read)) => WaitKind::LockRead,
@@ -36,7 +36,7 @@ pub fn lock(
     };
     let (name, is_field) = parts(name);
     let (name, is_field) = match (name.as_str(), is_field) {
-        ("this", _) if takes_locks(method) => return None,
+        ("this", _) if takes_locks(method, descriptor) => return None,
         // A class that is a lock: which one it is says what it is for.
         ("this", _) => (class_name(class), true),
         (_, false) if !is_jdks(owner) => (class_name(owner), true),
@@ -45,19 +45,14 @@ pub fn lock(
     Some(Taken { kind, flags: place_flag::JUC | flag_of(is_field), name })
 }
 
-/// Whether methods of this name take a lock.
-fn takes_locks(method: &[u8]) -> bool {
-    const NAMES: [&[u8]; 8] = [
-        b"lock",
-        b"lockInterruptibly",
-        b"tryLock",
-        b"acquire",
-        b"acquireUninterruptibly",
-        b"tryAcquire",
-        b"readLock",
-        b"writeLock",
-    ];
-    NAMES.contains(&method)
+/// Whether a call of such a method takes a lock, whatever its class: then the probe in front
+/// of the call tells where.
+fn takes_locks(method: &[u8], descriptor: &[u8]) -> bool {
+    match method {
+        b"lock" | b"lockInterruptibly" => descriptor == b"()V",
+        b"tryLock" => descriptor == b"()Z" || descriptor == b"(JLjava/util/concurrent/TimeUnit;)Z",
+        _ => false,
+    }
 }
 
 /// Whether a class, by its internal name, is the JDK's: it does not tell which lock is
@@ -83,7 +78,9 @@ mod tests {
     fn taken(owner: &str, name: Option<(&str, bool)>, method: &str) -> Option<(String, bool)> {
         let name =
             name.map(|(text, is_field)| LockName { text: text.to_owned(), half: None, is_field });
-        let of = (&b"a/Segment"[..], method.as_bytes());
+        let (method, descriptor) = method.split_once('(').unwrap_or((method, ""));
+        let descriptor = format!("({descriptor}");
+        let of = (&b"a/Segment"[..], method.as_bytes(), descriptor.as_bytes());
         let taken = lock(WaitKind::Lock, (owner.as_bytes(), name), of)?;
         assert_eq!(taken.flags & place_flag::JUC, place_flag::JUC);
         Some((taken.name, taken.flags & place_flag::FIELD != 0))
@@ -104,8 +101,13 @@ mod tests {
 
     #[test]
     fn a_lock_that_takes_itself_is_taken_by_its_caller() {
-        assert_eq!(taken(REENTRANT, Some(("this", false)), "lock"), None);
-        assert_eq!(taken(REENTRANT, Some(("this", false)), "tryLock"), None);
-        assert!(taken(REENTRANT, Some(("a/Gate.inner", true)), "lock").is_some());
+        assert_eq!(taken(REENTRANT, Some(("this", false)), "lock()V"), None);
+        assert_eq!(taken(REENTRANT, Some(("this", false)), "tryLock()Z"), None);
+        // Of calls of these nothing is told.
+        for method in ["lock(Ljava/lang/String;)V", "acquire()V"] {
+            let own = taken(REENTRANT, Some(("this", false)), method);
+            assert_eq!(own, Some(("a/Segment".to_owned(), true)), "{method}");
+        }
+        assert!(taken(REENTRANT, Some(("a/Gate.inner", true)), "lock()V").is_some());
     }
 }

@@ -363,13 +363,15 @@ extern "system" fn delayed(
     _: jclass,
     thread: Object<'_>,
     lock: Object<'_>,
+    place: jint,
     asked_ns: jlong,
     now_ns: jlong,
 ) {
     let span_ns = (asked_ns.max(0) as u64, now_ns.max(0) as u64);
+    let at = (place as u32, trace::DELAY_PROBES);
     trace::with_trace(env, |_, java| {
         if let Some(contention) = contention() {
-            contention.monitor_was_delayed(java, thread, lock, span_ns, trace::DELAY_PROBES);
+            contention.monitor_was_delayed(java, thread, lock, span_ns, at);
         }
     });
 }

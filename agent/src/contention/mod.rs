@@ -118,21 +118,21 @@ impl Contention {
         });
     }
 
-    /// The current thread has got a monitor after a delay in which the JVM saw
-    /// no contention: it has spun, or was kept from running. As many of its
-    /// innermost frames as `probes` are no frames of the program's.
+    /// The current thread has got a monitor at a place, for which it has spun: the JVM saw
+    /// no contention. As many of its innermost frames as `probes` are no frames of the
+    /// program's.
     pub fn monitor_was_delayed(
         &self,
         java: Java,
         thread: Object<'_>,
         object: Object<'_>,
         (start_ns, end_ns): (u64, u64),
-        probes: usize,
+        (place, probes): (u32, usize),
     ) {
         self.recorder.with(java, thread, true, |context, _| {
             let stack = self.recorder.stack(context, java, probes).id;
             let lock = self.lock_of(context.generation, java, object, Coming::UNSEEN).id;
-            let (kind, place, owner) = (WaitKind::Monitor, id::UNKNOWN, Owner::default());
+            let (kind, owner) = (WaitKind::Monitor, Owner::default());
             let pending = PendingWait { kind, start_ns, stack, lock, place, owner };
             self.end(context, pending, end_ns, Outcome::Granted, 0);
         });

@@ -35,6 +35,10 @@ const UNKNOWN_PLACES: [WaitKind; 5] = [
     WaitKind::Semaphore,
 ];
 
+/// Places that waits find, and methods with probes, are no longer remembered beyond this
+/// many: some programs make new classes for ever.
+const LIMIT: usize = 1 << 19;
+
 /// Places and what could not be one.
 pub struct Places {
     inner: Mutex<Inner>,
@@ -115,6 +119,9 @@ impl Places {
         let known = inner.by_code.get(&code_of(&place)).into_iter().flatten().copied();
         match known.filter(|_| !knows_variables).find(is_alike) {
             Some(number) => number,
+            None if inner.places.len() >= LIMIT && !inner.numbers.contains_key(&place) => {
+                id::UNKNOWN
+            }
             None => inner.number(place),
         }
     }
@@ -145,7 +152,8 @@ impl Places {
     /// Remembers where the instructions of a class's methods were before they got probes.
     pub fn remember_moves(&self, class: &str, moved: Vec<Moved>) {
         let mut inner = lock(&self.inner);
-        for Moved { name, descriptor, print, shifts } in moved {
+        let room = LIMIT.saturating_sub(inner.moved.len());
+        for Moved { name, descriptor, print, shifts } in moved.into_iter().take(room) {
             inner.moved.insert(hash(&(class, &*name, &*descriptor, print)), shifts);
         }
     }

@@ -296,7 +296,7 @@ fn called_at(
         return Some(Taking::Takes(pc, taking::monitor(name)));
     }
     let kind = acquisition(&member).unwrap_or(WaitKind::Lock);
-    let of = (method.class.as_slice(), method.name.as_slice());
+    let of = (method.class.as_slice(), method.name.as_slice(), method.descriptor.as_slice());
     let taken = taking::lock(kind, (member.owner.as_bytes(), name), of);
     Some(taken.map_or(Taking::IsCalled, |taken| Taking::Takes(pc, taken)))
 }

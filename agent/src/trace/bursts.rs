@@ -187,8 +187,10 @@ impl Maker {
             self.slots.extend(&chosen);
             // Before anything is taken there that is not counted.
             self.trace.forget_instances_of(&chosen);
-            lock(&self.trace.bursts.slots).extend(chosen);
+            lock(&self.trace.bursts.slots).extend(&chosen);
             self.close();
+            // What was noted in between.
+            self.trace.forget_instances_of(&chosen);
             self.settle();
         }
         self.trace.bursts.places.store(self.slots.len() as u64, Relaxed);

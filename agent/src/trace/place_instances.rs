@@ -65,11 +65,11 @@ impl PlaceInstances {
             _ => hash,
         };
         if known != Some(now) {
-            if !write(now) {
-                return;
-            }
-            taken.insert(place, now);
+            // Without room for it, nobody shall ask again and again.
+            let is_told = write(now);
+            taken.insert(place, if is_told { now } else { SEVERAL });
         }
+        let now = taken.get(&place).copied().unwrap_or(SEVERAL);
         let word = &self.table.words[place as usize % SLOTS];
         let of = (word.load(Relaxed) >> 32) as u32;
         if of == 0 || of == place {
@@ -94,7 +94,7 @@ impl Trace {
             return;
         }
         // What is taken outside of bursts is not looked at.
-        let slot = usize::from(slot_of(place));
+        let slot = usize::from(slot_of(self.recorder.places().base(place)));
         let is_seen = self.shared.closed[slot].load(Relaxed) & IN_BURSTS == 0;
         let hash = if is_seen { hash } else { SEVERAL };
         let generation = self.recorder.log().current();
@@ -110,8 +110,11 @@ impl Trace {
     pub fn forget_instances_of(&self, slots: &[u16]) {
         let places: Vec<u32> = {
             let taken = lock(&self.place_instances.taken);
-            taken.keys().copied().filter(|&place| slots.contains(&slot_of(place))).collect()
+            taken.keys().copied().collect()
         };
+        // Bursts know places by the numbers that the code has.
+        let base = |place: &u32| slot_of(self.recorder.places().base(*place));
+        let places = places.into_iter().filter(|place| slots.contains(&base(place)));
         for place in places {
             self.note_place_instance(place, SEVERAL);
         }

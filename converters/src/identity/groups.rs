@@ -1,7 +1,7 @@
 //! From the keys of places to groups of locks.
 
 use super::{
-    keys::{Key, Sort, Texts, hash},
+    keys::{Group, Key, Sort, Texts, hash},
     names::first_places,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -21,23 +21,6 @@ pub(super) struct Table {
     keys: HashMap<Key, u32>,
     /// By class and the only instance.
     instances: HashMap<(u64, u32), u32>,
-}
-
-/// Keys that stand for one lock.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Group {
-    /// The id of their class.
-    pub(super) class: u32,
-    /// A place for each that is not by the class, ascending.
-    pub(super) places: Vec<u32>,
-    /// Those that its name is made of.
-    pub(super) first: Vec<u32>,
-    /// Whether some go by the name of a field: those of others do not matter.
-    pub(super) has_field: bool,
-    /// Whether the class says it all.
-    pub(super) is_class: bool,
-    /// What tells it from other groups, of other recordings, too.
-    pub(super) print: u64,
 }
 
 /// A group, if there is but one.

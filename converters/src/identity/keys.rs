@@ -1,6 +1,5 @@
 //! What a place tells of the locks that are taken there.
 
-use super::names;
 use crate::{java, names::is_jdk};
 use std::{
     collections::HashMap,
@@ -29,6 +28,31 @@ pub(super) enum Sort {
     Field(u64),
     /// The place alone: its method and the offset in that.
     Place(u64),
+}
+
+/// Keys that stand for one lock.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Group {
+    /// The id of their class.
+    pub(super) class: u32,
+    /// A place for each that is not by the class, ascending.
+    pub(super) places: Vec<u32>,
+    /// Those that its name is made of.
+    pub(super) first: Vec<u32>,
+    /// Whether some go by the name of a field: those of others do not matter.
+    pub(super) has_field: bool,
+    /// Whether the class says it all.
+    pub(super) is_class: bool,
+    /// What tells it from other groups, of other recordings, too.
+    pub(super) print: u64,
+}
+
+/// A class as source code names it, `[unknown]` if it is not defined.
+pub(super) fn class_name(log: &Recording, class: u32) -> String {
+    match log.definitions().classes().get(class) {
+        Some(class) => java::class_name(&log.text(class.name)),
+        None => UNKNOWN.to_owned(),
+    }
 }
 
 /// The hash of a text, or of several together; the same in each run.
@@ -73,7 +97,7 @@ impl<'a> Texts<'a> {
         {
             return Key { class: of_class, sort };
         }
-        let text = names::class(self.log, class);
+        let text = class_name(self.log, class);
         let key = self.key(own, java::public_class(&text));
         self.classes.insert(class, key.class);
         self.sorts.insert((place, class), key.sort);

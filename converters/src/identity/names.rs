@@ -1,6 +1,9 @@
 //! What locks are called.
 
-use super::{Label, Locks, Node, What, groups::Group, keys::hash};
+use super::{
+    Label, Locks, Node, What,
+    keys::{Group, class_name, hash},
+};
 use crate::java;
 use std::collections::BTreeSet;
 use tyrion_formats::{LockSite, Recording, UNKNOWN};
@@ -16,14 +19,6 @@ pub(super) enum Style {
     Short,
     /// With packages, and places with their bytecode.
     Whole,
-}
-
-/// A class as source code names it, `[unknown]` if it is not defined.
-pub(super) fn class(log: &Recording, class: u32) -> String {
-    match log.definitions().classes().get(class) {
-        Some(class) => java::class_name(&log.text(class.name)),
-        None => UNKNOWN.to_owned(),
-    }
 }
 
 /// A name with its packages: `com.acme.Cache.lock` of `com/acme/Cache.lock`. What the
@@ -56,7 +51,7 @@ pub(super) fn method(log: &Recording, place: &LockSite) -> String {
         return UNKNOWN.to_owned();
     };
     let name = log.text(method.name);
-    match class(log, method.class) {
+    match class_name(log, method.class) {
         class if class.is_empty() => name.into_owned(),
         // As in the names of fields: `short` takes packages off.
         class => format!("{}.{name}", class.replace('.', "/")),
@@ -139,7 +134,7 @@ fn listed(parts: impl Iterator<Item = String>) -> String {
 /// What a group is called if nothing else is called so: the hashes of its class and of its
 /// whole name.
 pub(super) fn label_hash(log: &Recording, group: &Group) -> (u64, u64) {
-    let of_class = hash(java::public_class(&class(log, group.class)));
+    let of_class = hash(java::public_class(&class_name(log, group.class)));
     let name = match group.is_class {
         true => String::new(),
         false => listed(parts(log, group).iter().map(|part| part.show(whole, false))),

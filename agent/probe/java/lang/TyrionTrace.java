@@ -312,7 +312,7 @@ public final class TyrionTrace {
         U.putLong(block + HOLDS, held + 1);
         try {
             if (PRECISE && U.getLong(block + ASKED) != 0) {
-                got(block, lock);
+                got(block, lock, place);
             }
             if (held != 0 || !isEnteredAgain(block, lock, place)) {
                 enter(block, held, lock, place);
@@ -463,12 +463,12 @@ public final class TyrionTrace {
 
     /** Nobody was seen to wait; but if it took long, the JVM has spun. */
     @DontInline
-    private static void got(long block, Object lock) {
+    private static void got(long block, Object lock, int place) {
         long asked = U.getLong(block + ASKED);
         long now = System.nanoTime();
         U.putLong(block + ASKED, 0);
         if (now - asked >= U.getLong(DELAY)) {
-            delayed(Thread.currentThread(), lock, asked, now);
+            delayed(Thread.currentThread(), lock, place, asked, now);
         }
     }
 
@@ -2084,7 +2084,8 @@ public final class TyrionTrace {
 
     private static native void writeEvents(long block);
 
-    private static native void delayed(Thread thread, Object lock, long asked, long now);
+    private static native void delayed(
+            Thread thread, Object lock, int place, long asked, long now);
 
     private static native void notifying(Object object, boolean all, Thread waker);
 
