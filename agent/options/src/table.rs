@@ -136,7 +136,7 @@ options! {
 
     /// What trace mode records.
     trace: TraceOptions, Counts::Trace, {
-        /// Which holds are measured: 1/N (the first few of each place, then one in N),
+        /// Which holds are measured: 1/N (the first thousands of each place, then one in N),
         /// all or none
         hold: HoldSampling = HoldSampling::OneIn(64) => Share, {
             name: "hold", value_name: "SHARE", later: Later::Changes, ..USUAL
