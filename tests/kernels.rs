@@ -178,8 +178,12 @@ fn attaching_from_such_a_container(jdk: &Jdk) {
         };
         tyrion(&["attach", &pid, "-o", text(&running.log)]);
         assert!(tyrion(&["status", &pid]).contains("recording"));
+        // However late its threads run.
+        crate::support::wait_for("contention", || {
+            let contentions = info(&running.log)["totals"]["contentions"].as_u64();
+            (contentions > Some(0)).then_some(())
+        });
         tyrion(&["stop", &pid]);
-        assert!(info(&running.log)["totals"]["contentions"].as_u64() > Some(0));
     }
 }
 

@@ -93,7 +93,11 @@ fn what_is_only_tried(jdk: &Jdk) {
     let traced = recording.traced();
     for nested in recording.said["nested"].as_array().unwrap() {
         let thread = &nested["thread"];
-        let of_thread = traced.records("nest").filter(|nest| nest["thread"] == *thread);
+        // Locks inside the JDK are none of the program's.
+        let of_thread = traced.records("nest").filter(|nest| {
+            let class = nest["lock_class"].as_str().unwrap();
+            nest["thread"] == *thread && class.starts_with("java.util.concurrent.")
+        });
         let tried: BTreeSet<bool> =
             of_thread.map(|nest| nest["tried"].as_bool().unwrap_or(false)).collect();
         let does = |key: &str| nested[key].as_bool().unwrap();
