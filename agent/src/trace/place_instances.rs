@@ -65,11 +65,11 @@ impl PlaceInstances {
             _ => hash,
         };
         if known != Some(now) {
-            // Without room for it, nobody shall ask again and again.
-            let is_told = write(now);
-            taken.insert(place, if is_told { now } else { SEVERAL });
+            if !write(now) {
+                return;
+            }
+            taken.insert(place, now);
         }
-        let now = taken.get(&place).copied().unwrap_or(SEVERAL);
         let word = &self.table.words[place as usize % SLOTS];
         let of = (word.load(Relaxed) >> 32) as u32;
         if of == 0 || of == place {

@@ -234,7 +234,7 @@ impl Walker {
     }
 
     /// The current thread's stack, innermost frame first, into `frames`, as
-    /// [`Ti::stack`] tells it: how many there are; and whether a stack with its
+    /// [`Ti::stack`](super::Ti::stack) tells it: how many there are; and whether a stack with its
     /// [fingerprint](Walker::recognise) is always this one. `None` when the JVM must be
     /// asked; what is in `frames` has no meaning then.
     pub fn stack(

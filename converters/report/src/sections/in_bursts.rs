@@ -115,11 +115,12 @@ fn hold_times_are_off_by_what_their_number_is_off_by() {
     assert_eq!(hold_ns, 1_000_000);
     // A tenth of it, and what measuring one in ten adds to that.
     assert!((100_000..200_000).contains(&error_ns), "{error_ns}");
-    // Their number is known: what is left is measuring one in ten, some 27 us, and the
-    // probes, which are in each that was not counted.
+    // Their number is known: what is left is measuring one in ten, some 29 us as a bucket
+    // of the histogram tells no more than that, and the probes, which are in each that was
+    // not counted.
     let known = Bursts { uncounted: 900, count: 12, ..Bursts::default() };
     let (_, error_ns) = hold(log("known.log", Some(known)));
-    assert!((26_000..28_000).contains(&(error_ns - 900 * USUAL_PAIR_NS)), "{error_ns}");
+    assert!((29_000..30_000).contains(&(error_ns - 900 * USUAL_PAIR_NS)), "{error_ns}");
     assert_eq!(hold(log("whole.log", None)), (100_000, 0));
 }
 
