@@ -61,7 +61,17 @@ fn write_deep(path: &Path) {
     }
     let kind = WaitKind::Monitor;
     for start_ns in 1..=20 {
-        log.pending(&Pending { thread, kind, stack, lock, owner: 0, start_ns }).unwrap();
+        log.pending(&Pending {
+            thread,
+            kind,
+            stack,
+            lock,
+            owner: 0,
+            start_ns,
+            seen_ns: 0,
+            flags: 0,
+        })
+        .unwrap();
     }
     log.finish().unwrap();
 }

@@ -11,6 +11,7 @@ use crate::{
     },
 };
 use serde_json::Value;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use tyrion_formats::Recording;
 
@@ -21,7 +22,9 @@ on_jdks!(later_files_begin_with_what_changed: one);
 on_jdks!(what_was_asked_for_before_trace_mode_counts: one);
 
 /// How often the program `changing` takes each lock in a step.
-const TIMES: u64 = 1000;
+const TIMES: u64 = 20_480;
+/// So many holds of a cell are measured however few are asked for.
+const FIRST: u64 = 10_240;
 const CLASSES: [&str; 3] = ["Block", "Method", "Lock"];
 
 fn class(name: &str) -> String {
@@ -78,16 +81,19 @@ fn changes(log: &Path) -> Vec<(String, String, u64)> {
 /// then, and taken once more behind it, it is still known to be held.
 fn each_step_is_measured_as_asked(jdk: &Jdk) {
     // The options, and how many of a step's holds are measured then.
-    const STEPS: [(&str, u64); 7] = [
-        ("--hold=none", 0),
-        ("--hold=all", TIMES),
-        // So few are all among the first, which are measured.
-        ("--hold=1/8", TIMES),
-        ("--events=all", TIMES),
+    const NONE: RangeInclusive<u64> = 0..=0;
+    const ALL: RangeInclusive<u64> = TIMES..=TIMES;
+    // An eighth of the rest is 1 280; which ones is left to chance, burst by burst.
+    const AN_EIGHTH: RangeInclusive<u64> = FIRST + 640..=FIRST + 2560;
+    const STEPS: [(&str, RangeInclusive<u64>); 7] = [
+        ("--hold=none", NONE),
+        ("--hold=all", ALL),
+        ("--hold=1/8", AN_EIGHTH),
+        ("--events=all", ALL),
         // What was asked for before counts again.
-        ("--events=folded", TIMES),
-        ("--hold=none", 0),
-        ("--hold=all", TIMES),
+        ("--events=folded", AN_EIGHTH),
+        ("--hold=none", NONE),
+        ("--hold=all", ALL),
     ];
     let mut running = changing(jdk, STEPS.len(), 0);
     attach(&running, &["--threshold=0", "--mode=contention"]);
@@ -106,11 +112,14 @@ fn each_step_is_measured_as_asked(jdk: &Jdk) {
     for name in CLASSES {
         let once = cells(&traced, name, "once");
         assert_eq!(numbers(&once, "acquisitions"), [TIMES; STEPS.len()], "{name}: {once:?}");
-        assert_eq!(numbers(&once, "measured"), measured, "{name}: {once:?}");
+        let once = numbers(&once, "measured");
+        let is_as_asked = once.iter().zip(&measured).all(|(own, asked)| asked.contains(own));
+        assert!(is_as_asked && once.len() == STEPS.len(), "{name}: {once:?}");
         // Each is one of the first of its cell.
         let kept = cells(&traced, name, "keep");
         assert_eq!(numbers(&kept, "acquisitions"), [1; STEPS.len()], "{name}: {kept:?}");
-        assert_eq!(numbers(&kept, "measured"), measured.map(|many| many.min(1)), "{name}");
+        let one = measured.clone().map(|many| many.start().min(&1).to_owned());
+        assert_eq!(numbers(&kept, "measured"), one, "{name}");
         let again = cells(&traced, name, "again");
         assert_eq!(numbers(&again, "acquisitions").iter().sum::<u64>(), 0, "{name}: {again:?}");
         assert_eq!(numbers(&again, "reentrant").iter().sum::<u64>(), STEPS.len() as u64, "{name}");

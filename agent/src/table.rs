@@ -18,6 +18,9 @@ impl Hasher for Mix {
             self.write_u64(byte.into());
         }
     }
+    fn write_u32(&mut self, value: u32) {
+        self.write_u64(value.into());
+    }
     fn write_u64(&mut self, value: u64) {
         // Multiplication carries low bits up; the fold brings them back.
         let wide = u128::from(self.0 ^ value) * 0x9e37_79b9_7f4a_7c15;

@@ -24,7 +24,7 @@
 //!    them apart. Names are shown without packages where that is not ambiguous.
 //!
 //! What is ambiguous depends on all recordings that are read together, so they have to
-//! [`agree`]; otherwise the same lock would have two labels in two logs.
+//! [`agree()`]; otherwise the same lock would have two labels in two logs.
 
 mod agree;
 mod groups;

@@ -89,7 +89,16 @@ fn tiny() -> Result<Vec<u8>, Box<dyn Error>> {
     log.wait(lane, Wait { end_ns, wait_ns, site, outcome, owner: teller, parks: 2 })?;
     log.cell(lane, &cell(teller, sites[0], 1_000_200_000, &[6_000]))?;
     let (kind, start_ns) = (WaitKind::Monitor, 1_000_500_000);
-    log.pending(&Pending { thread: teller, kind, stack, lock: monitor, owner: 0, start_ns })?;
+    log.pending(&Pending {
+        thread: teller,
+        kind,
+        stack,
+        lock: monitor,
+        owner: 0,
+        start_ns,
+        seen_ns: 0,
+        flags: 0,
+    })?;
     let contention = Tally { ended: 3, recorded: 2, folded: 1, dropped: 0 };
     log.counters(&Counters { lane: 1, contention, other: Tally::default() })?;
     Ok(log.finish()?.into_inner())
@@ -163,6 +172,8 @@ fn state_of(
         lock: 1,
         owner: teller,
         start_ns: 1_003_000_007,
+        seen_ns: 0,
+        flags: 0,
     })?;
     let kind = WaitKind::Lock;
     log.pending(&Pending {
@@ -172,6 +183,8 @@ fn state_of(
         lock: 2,
         owner: main,
         start_ns: 1_003_000_008,
+        seen_ns: 0,
+        flags: 0,
     })?;
     let contention = Tally { ended: 606, recorded: 600, folded: 4, dropped: 2 };
     let other = Tally { ended: 401, recorded: 400, folded: 1, dropped: 0 };
@@ -204,6 +217,7 @@ fn cell(thread: u32, site: u32, first_ns: u64, waits: &[u64]) -> Cell {
     Cell {
         thread,
         site,
+        owner: 0,
         first_ns,
         last_ns: first_ns + sum_ns,
         count: waits.len() as u64,

@@ -70,7 +70,17 @@ fn sample(waits: u64) -> Vec<u8> {
         }
     }
     let kind = WaitKind::Monitor;
-    log.pending(&Pending { thread: 1, kind, stack: 2, lock, owner: 2, start_ns: 7 }).unwrap();
+    log.pending(&Pending {
+        thread: 1,
+        kind,
+        stack: 2,
+        lock,
+        owner: 2,
+        start_ns: 7,
+        seen_ns: 0,
+        flags: 0,
+    })
+    .unwrap();
     log.finish().unwrap().into_inner()
 }
 
@@ -81,7 +91,17 @@ fn empty() -> AcquisitionCell {
 fn cell(thread: u32, site: u32, first_ns: u64, count: u64) -> Cell {
     let (sum_ns, max_ns) = (count * 10, 15);
     let last_ns = first_ns + 900;
-    Cell { thread, site, first_ns, last_ns, count, sum_ns, max_ns, histogram: [0; BUCKETS] }
+    Cell {
+        thread,
+        site,
+        owner: 0,
+        first_ns,
+        last_ns,
+        count,
+        sum_ns,
+        max_ns,
+        histogram: [0; BUCKETS],
+    }
 }
 
 /// What was told, in an order of its own.

@@ -108,6 +108,7 @@ impl Writing {
         let cell = Cell {
             thread,
             site,
+            owner: 0,
             first_ns,
             last_ns,
             count: 2,
@@ -124,6 +125,8 @@ impl Writing {
                 lock: self.locks[waiter],
                 owner: self.threads[owner].0,
                 start_ns: START_NS + 500_000_000,
+                seen_ns: 0,
+                flags: 0,
             };
             self.log.pending(&pending).unwrap();
         }

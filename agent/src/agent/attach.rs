@@ -238,7 +238,7 @@ fn change_mode(
         let changed = change_locks(recorder, env, mode.locks, parks);
         let watched = match mode.locks {
             Locks::Nothing => Ok(()),
-            _ => start::watch_waits(recorder, vm),
+            _ => start::watch_waits(vm),
         };
         changed.and(watched)
     };

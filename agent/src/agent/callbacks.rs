@@ -104,10 +104,13 @@ unsafe extern "system" fn monitor_contended_enter(
     thread: jthread,
     object: jobject,
 ) {
+    // First of all: the owner may release it at any moment.
+    // SAFETY: as above, and this is the event.
+    let wanted = contention().map(|own| own.wanted(unsafe { Java::new(env) })).unwrap_or_default();
     with_contention(env, |contention, java| {
         // SAFETY: JVMTI passes references that are valid during the call.
         let (thread, object) = unsafe { (Object::new(thread), Object::new(object)) };
-        contention.monitor_begins(java, thread, object);
+        contention.monitor_begins(java, thread, object, wanted);
     });
 }
 

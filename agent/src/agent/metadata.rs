@@ -10,7 +10,7 @@ use crate::{
 pub fn collect(
     ti: Ti,
     options: &Options,
-    (parks, threshold_origin): (Parks, &str),
+    (parks, threshold_origin, no_owners): (Parks, &str, Option<&str>),
     attached: bool,
 ) -> Vec<(String, String)> {
     let command = ti.property("sun.java.command");
@@ -28,6 +28,7 @@ pub fn collect(
         ("clock", clock::NAME),
         ("loaded", if attached { "attached" } else { "at start" }),
         ("collections", if has_collections { "true" } else { "false" }),
+        ("monitor-owners", no_owners.unwrap_or("true")),
     ];
     let processors = ti.processors().map(|count| count.to_string());
     pairs.extend(processors.iter().map(|count| ("processors", count.as_str())));

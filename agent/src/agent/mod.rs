@@ -10,7 +10,7 @@
 //! - [`instrument`]: which classes get whose probes; [`hooks`]: native methods in their
 //!   place, and [`hooked`] what runs then
 //! - [`children`]: the JVMs that this one starts are recorded, too
-//! - [`metadata`], [`calibrate`], [`home`]: what a start needs
+//! - [`metadata`], [`calibrate`], [`home`], [`owners`]: what a start needs
 
 mod api;
 mod attach;
@@ -23,6 +23,7 @@ mod hooked;
 mod hooks;
 mod instrument;
 mod metadata;
+mod owners;
 mod running;
 mod start;
 mod timed_session;

@@ -355,12 +355,23 @@ pub fn end() {
     ENDS.store(true, Relaxed);
 }
 
+/// The log's last moment comes: who has what is waited for.
+pub fn look_for_owners(env: *mut JNIEnv) {
+    if let Some(contention) = contention().filter(|_| records_waits()) {
+        // SAFETY: the environment is the current thread's.
+        contention.look_for_owners(unsafe { Java::new(env) });
+    }
+}
+
 /// Switches recording on if it is wanted and there is room, otherwise off.
 fn apply(modes: &mut Modes, recorder: &'static Recorder, env: *mut JNIEnv) -> Result<(), String> {
     if ENDS.load(Relaxed) {
         return Ok(());
     }
     let on = is_to_record() && modes.lack.is_none();
+    if !on && recorder.is_enabled() {
+        look_for_owners(env);
+    }
     at_work(modes, recorder, env, on)?;
     recorder.set_enabled(on);
     if !on {

@@ -1,7 +1,7 @@
 //! The agent's life: started with the JVM or attached to it, until that ends.
 
 use super::{
-    api, calibrate, children, home, hooks, metadata,
+    api, calibrate, children, home, hooks, metadata, owners,
     running::{self, give_up, recorder, switch},
     timed_session,
 };
@@ -108,7 +108,6 @@ pub fn allow(ti: Ti, locks: Locks) -> Result<(), String> {
         |c| c.set_can_retransform_classes(true),
         |c| c.set_can_get_constant_pool(true),
         // Not those of owned monitors: they cost JDK 11 its escape analysis.
-        |c| c.set_can_get_monitor_info(true),
         |c| c.set_can_get_current_contended_monitor(true),
     ])
     .map_err(|error| format!("JVMTI: {error:?}"))?;
@@ -131,6 +130,9 @@ pub fn vm_init(env: *mut JNIEnv) {
 pub fn vm_death(env: *mut JNIEnv) {
     running::end();
     if let Some(recorder) = recorder() {
+        if recorder.is_enabled() {
+            running::look_for_owners(env);
+        }
         recorder.set_enabled(false);
         if let Some(contention) = running::contention() {
             contention.settle_older(u64::MAX);
@@ -195,6 +197,10 @@ fn open(
     };
     hooks::redefinition_is_dear(ti, attached || mode.locks == Locks::Nothing);
     let parks = hooks::chosen(options.parks, mode.locks);
+    let vm = Vm::of(env).ok_or("no JVM")?;
+    let exports = ti.any_function().and_then(Exports::find);
+    let monitors = owners::find((ti, java), vm, exports.as_ref(), &fields);
+    let told = (parks, &*origin, monitors.err());
     let header = Header {
         version: header::VERSION,
         header_len: 0,
@@ -209,7 +215,7 @@ fn open(
         dropped_contention: 0,
         dropped_other: 0,
         continued: false,
-        metadata: metadata::collect(ti, options, (parks, &origin), attached),
+        metadata: metadata::collect(ti, options, told, attached),
     };
     if options.filesize.is_some() && options.overwrite {
         names::remove_earlier(path);
@@ -231,14 +237,10 @@ fn open(
     {
         let _ = ti.set_event(event, true);
     }
-    let exports = match mode.locks {
-        Locks::Nothing => None,
-        _ => ti.any_function().and_then(Exports::find),
-    };
+    let exports = exports.filter(|_| mode.locks != Locks::Nothing);
     let walker = exports.as_ref().and_then(|it| walker((ti, java), it, &fields, options));
     let variables = exports.as_ref().and_then(LocalVariables::of);
     let excluded = options.exclude_threads.clone();
-    let vm = Vm::of(env).ok_or("no JVM")?;
     let trace = (mode.locks == Locks::Trace).then(|| options.trace.clone());
     let new = || Recorder::new((ti, walker, variables), fields, log, &header, excluded);
     let contention = running::install(new, vm, (mode.locks, parks), trace);
@@ -246,6 +248,9 @@ fn open(
         contention.note_wakers();
     }
     let recorder = contention.recorder();
+    if let Ok(monitors) = monitors {
+        recorder.tell_owners(java, monitors);
+    }
     sample::prepare(recorder, vm);
     if mode.sample {
         sample::start(&options.sampling);
@@ -255,22 +260,20 @@ fn open(
     }
     spawn_helper(recorder)?;
     if mode.locks != Locks::Nothing {
-        watch_waits(recorder, vm)?;
+        watch_waits(vm)?;
     }
     Ok(recorder)
 }
 
 /// Has a thread of the agent's own look after waits, unless one does.
-pub fn watch_waits(recorder: &'static Recorder, vm: Vm) -> Result<(), String> {
+pub fn watch_waits(vm: Vm) -> Result<(), String> {
     static WATCHED: AtomicBool = AtomicBool::new(false);
     let Some(contention) = running::contention() else { return Ok(()) };
     if WATCHED.swap(true, Relaxed) {
         return Ok(());
     }
-    let can = recorder.ti().capabilities();
-    let knows_owners = can.can_get_monitor_info() && can.can_get_current_contended_monitor();
     let keep_probes = move |nth| running::keep_probes(vm, nth);
-    thread("tyrion-waits", move || contention.watch_waits(vm, knows_owners, keep_probes))
+    thread("tyrion-waits", move || contention.watch_waits(vm, keep_probes))
 }
 
 /// What walks stacks without the JVM's help, where that is wanted and this JVM's

@@ -15,7 +15,7 @@ use crate::{
     },
     recorder::{
         EventContext,
-        threads::{Found, Owner, PendingWait, Thread, Waits},
+        threads::{Found, PendingWait, Thread, Waits},
     },
 };
 use jvmti_bindings::sys::jni::jint;
@@ -71,9 +71,11 @@ impl Contention {
         self.recorder.bring_waits(known, &mut waits, &generation);
         let is_still = !waits_for_monitor(&waits) && is_blocked(self.status(java, thread));
         if waits.generation() == generation.number && is_still {
-            let (kind, owner) = (WaitKind::Monitor, Owner::default());
-            let (stack, place) = (stack.id, stack.place);
-            waits.monitor = Some(PendingWait { kind, start_ns, stack, lock, place, owner });
+            let kind = WaitKind::Monitor;
+            let (owner, monitor) = self.owner_of_blocked(&generation, java, known);
+            let (stack, place, seen) = (stack.id, stack.place, None);
+            let pending = PendingWait { kind, start_ns, stack, lock, place, owner, monitor, seen };
+            waits.monitor = Some(pending);
             known.publish(&mut waits, &generation);
         }
     }

@@ -78,6 +78,9 @@ impl LockRef {
     }
 }
 
+/// What may be locked with an owner.
+const OWNED: [LockFlavor; 2] = [LockFlavor::Lock, LockFlavor::ReadWrite];
+
 /// Beside the flavor in a tag: the lock is named in the generation.
 const NAMED: u8 = 1 << 7;
 /// The bits of a tag that say which generation has defined the lock.
@@ -187,6 +190,19 @@ impl Contention {
             let _ = self.recorder.ti().set_tag(object, new.tag(generation));
         }
         new
+    }
+
+    /// The tags that a lock that has an owner may have, by its id.
+    pub(super) fn possible_tags(&self, id: u32) -> Vec<i64> {
+        let mut generations = vec![self.recorder.log().current()];
+        generations.extend(self.recorder.log().previous());
+        let mut tags = Vec::new();
+        for generation in &generations {
+            for (flavor, named) in OWNED.into_iter().flat_map(|it| [(it, false), (it, true)]) {
+                tags.push(LockRef { id, flavor, named }.tag(generation));
+            }
+        }
+        tags
     }
 
     /// What the lock is called if the current thread waits for the initialization of a class.

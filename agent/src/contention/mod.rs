@@ -30,6 +30,7 @@ pub use inferred::ParkLimit;
 use inferred::ParksAlone;
 use locks::Coming;
 use object_waiters::ObjectWaiters;
+pub use owners::Wanted;
 use std::sync::{
     OnceLock,
     atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
@@ -97,14 +98,21 @@ impl Contention {
     }
 
     /// The current thread begins to wait for a monitor.
-    pub fn monitor_begins(&self, java: Java, thread: Object<'_>, object: Object<'_>) {
+    pub fn monitor_begins(
+        &self,
+        java: Java,
+        thread: Object<'_>,
+        object: Object<'_>,
+        wanted: Wanted,
+    ) {
         let start_ns = clock::now_ns();
         self.recorder.with(java, thread, true, |context, waits| {
             waits.reacquiring = None;
             self.settle(context, waits);
             let asked_ns = self.observer().and_then(|observer| observer.asked_ns(context.thread));
             let start_ns = asked_ns.unwrap_or(start_ns);
-            waits.monitor = Some(self.begin(context, java, object, WaitKind::Monitor, start_ns));
+            let how = (WaitKind::Monitor, start_ns, Some(wanted));
+            waits.monitor = Some(self.begin(context, java, object, how));
         });
     }
 
@@ -133,7 +141,8 @@ impl Contention {
             let stack = self.recorder.stack(context, java, probes).id;
             let lock = self.lock_of(context.generation, java, object, Coming::UNSEEN).id;
             let (kind, owner) = (WaitKind::Monitor, Owner::default());
-            let pending = PendingWait { kind, start_ns, stack, lock, place, owner };
+            let (monitor, seen) = (0, None);
+            let pending = PendingWait { kind, start_ns, stack, lock, place, owner, monitor, seen };
             self.end(context, pending, end_ns, Outcome::Granted, 0);
         });
     }
@@ -145,7 +154,8 @@ impl Contention {
             waits.reacquiring = None;
             self.settle(context, waits);
             self.forget_object_wait(context, waits);
-            let pending = self.begin(context, java, object, WaitKind::ObjectWait, start_ns);
+            let how = (WaitKind::ObjectWait, start_ns, None);
+            let pending = self.begin(context, java, object, how);
             self.enter_object_wait(context, &pending);
             waits.object_wait = Some(pending);
         });
@@ -179,8 +189,7 @@ impl Contention {
         context: &mut EventContext<'_>,
         java: Java,
         object: Object<'_>,
-        kind: WaitKind,
-        start_ns: u64,
+        (kind, start_ns, wanted): (WaitKind, u64, Option<Wanted>),
     ) -> PendingWait {
         let way = match kind {
             WaitKind::Monitor => Way::Monitor,
@@ -194,8 +203,10 @@ impl Contention {
             LockFlavor::Initialization => id::UNKNOWN,
             _ => stack.place,
         };
-        let (stack, lock, owner) = (stack.id, lock.id, Owner::default());
-        let pending = PendingWait { kind, start_ns, stack, lock, place, owner };
+        let wanted = wanted.unwrap_or_default();
+        let (owner, monitor) = (self.owner_of_wanted(context, java, &wanted), wanted.monitor);
+        let (stack, lock, seen) = (stack.id, lock.id, None);
+        let pending = PendingWait { kind, start_ns, stack, lock, place, owner, monitor, seen };
         self.observe_begin(context, java, pending, object);
         pending
     }

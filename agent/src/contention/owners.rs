@@ -1,41 +1,66 @@
-//! Who holds the monitors that threads have waited long for.
+//! Who has the locks that threads wait for: when the wait begins, and, where it lasts,
+//! again and again.
 //!
-//! HotSpot tells a monitor's owner in a safepoint only, of up to some
-//! milliseconds: too much for each wait, and by then most owners are others.
-//! But a wait of a second is worth one question, and where it lasts for ever,
-//! the answer is the whole story.
+//! What was true when a wait began says nothing of later moments, so an owner has the time
+//! at which it was looked for. A thread that has waited since before that moment has not
+//! run since, and so still owns what it was seen to own.
 
-use super::Contention;
+use super::{Contention, locks::LockRef};
 use crate::{
     clock,
-    jvm::{Java, Object, Vm},
+    jvm::{Java, Object, Vm, monitors::Owned, threads::is_blocked, ti::ThreadInfo},
     log::Generation,
-    recorder::threads::{LongWait, Owner, PendingWait},
+    recorder::{
+        EventContext,
+        threads::{Owner, PendingWait, Seen, Thread},
+    },
 };
-use std::time::Duration;
-use tyrion_wire::def::id;
+use std::{sync::Arc, time::Duration};
+use tyrion_wire::{WaitKind, def::id};
 
-/// Waits that are as old as this are asked about, ns.
-const LONG_NS: u64 = 1_000_000_000;
+/// Waits that are as old as this are looked at, ns.
+const OLD_NS: u64 = 500_000_000;
 /// An acquisition of a thread that has not parked again for so long is over, ns.
 const OVER_NS: u64 = 300_000_000;
-/// Between two looks for such waits.
+/// Between two looks.
 const PERIOD: Duration = Duration::from_millis(500);
-/// The number asked about at a time: each takes a safepoint.
-const MANY: usize = 8;
-/// So often an answer is tried to be noted, where files follow one another quickly:
-/// the next look may come after the wait.
-const TRIES: u32 = 20;
-/// Between two such attempts.
-const AGAIN: Duration = Duration::from_millis(2);
+/// Threads in `Object.wait`, which may be idle for ever, are looked at once in so many
+/// looks.
+const IDLE_ONE_IN: u32 = 10;
+/// At most so many waits are looked at at once, but for the last look; the others come
+/// next time.
+const MANY: usize = 1024;
+
+/// A monitor that the current thread is about to wait for.
+#[derive(Clone, Copy)]
+pub struct Wanted {
+    /// The JVM's monitor; 0 where that is not known.
+    pub(super) monitor: usize,
+    /// What it says of its owner.
+    owned: Owned,
+    /// The owner's Java id, if it has one that is known.
+    owner_id: Option<i64>,
+}
+
+impl Default for Wanted {
+    fn default() -> Wanted {
+        Wanted { monitor: 0, owned: Owned::ByNobody, owner_id: None }
+    }
+}
+
+/// A wait that is looked at.
+struct Look {
+    thread: Arc<Thread>,
+    wait: PendingWait,
+}
 
 impl Contention {
     /// What a thread of the agent's own does for ever: writes acquisitions that are
-    /// over, looks after waits that were found, and finds the owners, where the JVM
-    /// tells them. The JVM knows it only while there is something to ask. While waits
+    /// over, looks after waits that were found, and looks who has the locks that are
+    /// waited for long. The JVM knows it only while there is something to ask. While waits
     /// are recorded, `also` is run every half second, too, and told how often it was run
     /// before.
-    pub fn watch_waits(&'static self, vm: Vm, knows_owners: bool, also: impl Fn(u32)) {
+    pub fn watch_waits(&'static self, vm: Vm, also: impl Fn(u32)) {
         let mut nth = 0_u32;
         while !self.recorder.log().is_closed() {
             std::thread::sleep(PERIOD);
@@ -50,77 +75,262 @@ impl Contention {
                 // SAFETY: the environment is this thread's, as long as it is attached.
                 vm.with_thread(|env| self.look_at_found(unsafe { Java::new(env) }, &found));
             }
-            if !knows_owners {
-                continue;
+            let before_ns = clock::now_ns().saturating_sub(OLD_NS);
+            let mut looks = self.to_look_at(before_ns, nth.is_multiple_of(IDLE_ONE_IN));
+            if looks.len() > MANY {
+                // Those that were looked at last come last.
+                looks.sort_by_key(|look| look.wait.seen.map_or(0, |seen| seen.at_ns));
+                looks.truncate(MANY);
             }
-            let before_ns = clock::now_ns().saturating_sub(LONG_NS);
-            let mut long = self.recorder.threads().long_monitor_waits(before_ns);
-            long.truncate(MANY);
-            if !long.is_empty() {
+            if !looks.is_empty() {
                 // SAFETY: the environment is this thread's, as long as it is attached.
-                vm.with_thread(|env| self.find_owners(unsafe { Java::new(env) }, &long));
+                vm.with_thread(|env| self.look_at(unsafe { Java::new(env) }, &looks));
             }
         }
     }
 
-    fn find_owners(&self, java: Java, long: &[LongWait]) {
-        let mut unseen: Vec<&LongWait> = long.iter().collect();
-        for thread in self.recorder.ti().all_threads(java).unwrap_or_default() {
-            let java_id = self.recorder.java_id(java, thread.get());
-            let of_thread = unseen.iter().position(|wait| wait.thread.java_id == java_id);
-            if let Some(nth) = of_thread
-                && !self.recorder.log().is_closed()
-            {
-                self.find_owner(java, thread.get(), unseen.swap_remove(nth));
-            }
-            java.drop_local(thread);
-        }
-        // Virtual threads are not among all threads: they are asked about once.
-        for wait in unseen {
-            self.set_owner(wait, None, Owner::NOBODY);
-        }
+    /// Recording ends, or pauses: looks who has what is waited for now.
+    pub fn look_for_owners(&self, java: Java) {
+        self.look_at(java, &self.to_look_at(u64::MAX, true));
     }
 
-    fn find_owner(&self, java: Java, waiter: Object<'_>, wait: &LongWait) {
-        let monitor = self.recorder.ti().contended_monitor(java, waiter);
-        let holder = self.recorder.ti().monitor_owner(java, monitor.get());
-        java.drop_local(monitor);
-        for _ in 0..TRIES {
-            let generation = self.recorder.log().current();
-            let owner = match holder.is_null() {
-                true => Owner::NOBODY,
-                false => self.owner(&generation, java, holder.get()),
-            };
-            // It may just have got the monitor, and not have said so.
-            let owner = if owner.java_id == wait.thread.java_id { Owner::NOBODY } else { owner };
-            if self.set_owner(wait, Some(generation.number), owner) {
-                break;
-            }
-            std::thread::sleep(AGAIN);
-        }
-        java.drop_local(holder);
-    }
-
-    /// Notes the owner with a wait, if it is still that wait, and nobody is
-    /// known yet. The owner's id is of a generation, if it has one. False when the log
-    /// just goes on in another file, or the thread is in the middle of an event: then
-    /// it may be tried again.
-    fn set_owner(&self, wait: &LongWait, of_generation: Option<u32>, owner: Owner) -> bool {
-        let generation = self.recorder.log().current();
-        let Some(mut waits) = wait.thread.try_waits() else { return false };
-        if waits.generation() != generation.number
-            || of_generation.is_some_and(|of| of != generation.number)
-        {
-            return false;
-        }
-        let same = |pending: &&mut PendingWait| {
-            pending.start_ns == wait.start_ns && !pending.owner.is_asked()
+    fn to_look_at(&self, before_ns: u64, with_idle: bool) -> Vec<Look> {
+        let has_owner = |wait: &PendingWait| match wait.kind {
+            WaitKind::ObjectWait => with_idle || wait.seen.is_some_and(|seen| seen.reenters),
+            WaitKind::LockReacquire => true,
+            kind => kind.is_contention() && kind != WaitKind::Semaphore,
         };
-        if let Some(pending) = waits.monitor.as_mut().filter(same) {
-            pending.owner = owner;
-            wait.thread.publish(&mut waits, &generation);
+        let pending = self.recorder.threads().pending_since(before_ns).into_iter();
+        let looks = pending.filter(|(thread, wait)| !thread.excluded && has_owner(wait));
+        looks.map(|(thread, wait)| Look { thread, wait }).collect()
+    }
+
+    fn look_at(&self, java: Java, looks: &[Look]) {
+        for look in looks {
+            if self.recorder.log().is_closed() {
+                return;
+            }
+            match look.wait.kind {
+                WaitKind::Monitor => self.look_at_monitor(java, look, look.wait.monitor, false),
+                WaitKind::ObjectWait => self.look_at_object_wait(java, look),
+                _ => {}
+            }
         }
-        true
+        self.look_at_locks(java, looks);
+    }
+
+    fn look_at_monitor(&self, java: Java, look: &Look, monitor: usize, reenters: bool) {
+        let at_ns = clock::now_ns();
+        let owned = self.recorder.monitors().and_then(|monitors| monitors.owner_of(monitor));
+        let owner_id = owned.and_then(|owned| match owned {
+            Owned::BySomebody => self.recorder.owner_without_monitor(monitor),
+            owned => self.recorder.owner_id_of(owned),
+        });
+        // It may just have got the monitor, and not have said so.
+        let owner_id = owner_id.filter(|&java_id| java_id != look.thread.java_id);
+        let generation = self.recorder.log().current();
+        let is_still = || {
+            let monitors = self.recorder.monitors();
+            monitors.is_some_and(|monitors| monitors.owner_of(monitor) == owned)
+        };
+        let known =
+            owner_id.and_then(|java_id| self.thread_of_owner(&generation, java, java_id, is_still));
+        let owner = known.map(|known| self.as_owner(&generation, &known)).unwrap_or_default();
+        if is_still() {
+            self.note_seen(look, &generation, Seen { owner, at_ns, reenters });
+        }
+    }
+
+    /// A thread in `Object.wait` that is to enter the monitor again waits for its owner.
+    fn look_at_object_wait(&self, java: Java, look: &Look) {
+        let Some(address) = self.recorder.address_of(look.thread.java_id) else { return };
+        let object = self.recorder.thread_object(java, look.thread.java_id);
+        let bits = (!object.is_null()).then(|| self.recorder.thread_status(java, object.get()));
+        java.drop_local(object);
+        if !bits.flatten().is_some_and(is_blocked) {
+            return;
+        }
+        let waited_for = self.recorder.monitors().and_then(|it| it.waited_for(address));
+        match waited_for {
+            Some((_, monitor)) if monitor != 0 => self.look_at_monitor(java, look, monitor, true),
+            _ => {}
+        }
+    }
+
+    /// The locks of java.util.concurrent among them.
+    fn look_at_locks(&self, java: Java, looks: &[Look]) {
+        let is_lock = |kind| !matches!(kind, WaitKind::Monitor | WaitKind::ObjectWait);
+        let mut of_virtual = Vec::new();
+        for look in looks.iter().filter(|look| is_lock(look.wait.kind)) {
+            let waiter = self.recorder.thread_object(java, look.thread.java_id);
+            match waiter.is_null() {
+                true => of_virtual.push(look),
+                false => {
+                    let lock = java.object_field(waiter.get(), self.recorder.fields().park_blocker);
+                    self.look_at_lock(java, look, lock.get());
+                    java.drop_local(lock);
+                }
+            }
+            java.drop_local(waiter);
+        }
+        if of_virtual.is_empty() {
+            return;
+        }
+        // Nobody keeps the objects of virtual threads: their locks are found by their tags.
+        let mut tags: Vec<i64> =
+            of_virtual.iter().flat_map(|look| self.possible_tags(look.wait.lock)).collect();
+        tags.sort_unstable();
+        tags.dedup();
+        for (lock, tag) in self.recorder.ti().objects_with_tags(java, &tags) {
+            let id = LockRef::from_tag(tag).map(|lock| lock.id);
+            let waits = of_virtual.iter().filter(|look| Some(look.wait.lock) == id);
+            waits.for_each(|look| self.look_at_lock(java, look, lock.get()));
+            java.drop_local(lock);
+        }
+    }
+
+    fn look_at_lock(&self, java: Java, look: &Look, lock: Object<'_>) {
+        if lock.is_null() {
+            return;
+        }
+        let of_lock = LockRef::from_tag(self.recorder.ti().tag(lock));
+        let Some(known) = of_lock.filter(|it| it.id == look.wait.lock) else { return };
+        if !known.flavor.has_owner() {
+            return;
+        }
+        let (at_ns, generation) = (clock::now_ns(), self.recorder.log().current());
+        let owner = self.owner_of(&generation, java, lock);
+        let owner = Some(owner).filter(|owner| owner.java_id != look.thread.java_id);
+        let owner = owner.unwrap_or_default();
+        self.note_seen(look, &generation, Seen { owner, at_ns, reenters: false });
+    }
+
+    /// Notes the owner with a wait, if it is still that wait; the time is one before the
+    /// owner was read. The owner's id is of a
+    /// generation. Nothing is noted where the thread is in the middle of an event, or the
+    /// log just goes on in another file: the next look may come in time.
+    fn note_seen(&self, look: &Look, generation: &Arc<Generation>, seen: Seen) {
+        let Some(mut waits) = look.thread.try_waits() else { return };
+        self.recorder.bring_waits(&look.thread, &mut waits, generation);
+        if waits.generation() != generation.number {
+            return;
+        }
+        let Some(pending) = waits.innermost_mut() else { return };
+        if pending.start_ns != look.wait.start_ns || pending.kind != look.wait.kind {
+            return;
+        }
+        pending.seen = Some(seen);
+        if !pending.owner.is_known() && !seen.reenters {
+            pending.owner = seen.owner;
+        }
+        look.thread.publish(&mut waits, generation);
+    }
+
+    /// The monitor that the current thread is about to wait for, and its owner. To be
+    /// called before anything else: it may be released at any moment.
+    #[inline]
+    pub fn wanted(&self, java: Java) -> Wanted {
+        let Some(monitors) = self.recorder.monitors() else { return Wanted::default() };
+        let monitor = monitors.pending(java);
+        let owned = monitors.owner_of_pending(monitor);
+        Wanted { monitor, owned, owner_id: self.recorder.owner_id_of(owned) }
+    }
+
+    /// The owner as the log has it, of a monitor that the context's thread waits for.
+    pub(super) fn owner_of_wanted(
+        &self,
+        context: &EventContext<'_>,
+        java: Java,
+        wanted: &Wanted,
+    ) -> Owner {
+        let owner_id = wanted.owner_id.filter(|&java_id| java_id != context.thread.java_id);
+        let is_still = || {
+            let monitors = self.recorder.monitors();
+            monitors.is_some_and(|it| it.owner_of_pending(wanted.monitor) == wanted.owned)
+        };
+        let owner = owner_id.and_then(|java_id| {
+            let known = self.thread_of_owner(context.generation, java, java_id, is_still)?;
+            Some(self.as_owner(context.generation, &known))
+        });
+        owner.unwrap_or_default()
+    }
+
+    /// The same of a thread that was found to wait.
+    pub(super) fn owner_of_blocked(
+        &self,
+        generation: &Generation,
+        java: Java,
+        waiter: &Thread,
+    ) -> (Owner, usize) {
+        let monitors = self.recorder.monitors();
+        let found = monitors.zip(self.recorder.address_of(waiter.java_id));
+        let found = found.and_then(|(monitors, address)| {
+            let (monitor, _) = monitors.waited_for(address)?;
+            Some((monitors.owner_of(monitor)?, monitor))
+        });
+        let Some((owned, monitor)) = found else { return Default::default() };
+        let owner_id = self.recorder.owner_id_of(owned).filter(|&it| it != waiter.java_id);
+        let is_still = || monitors.is_some_and(|it| it.owner_of(monitor) == Some(owned));
+        let known =
+            owner_id.and_then(|java_id| self.thread_of_owner(generation, java, java_id, is_still));
+        (known.map(|known| self.as_owner(generation, &known)).unwrap_or_default(), monitor)
+    }
+
+    /// The thread that owns a monitor, by its Java id, as long as that `is_still` so;
+    /// `None` for one that has ended.
+    #[inline]
+    fn thread_of_owner(
+        &self,
+        generation: &Generation,
+        java: Java,
+        java_id: i64,
+        is_still: impl Fn() -> bool,
+    ) -> Option<Arc<Thread>> {
+        let known = self.recorder.threads().get(java_id);
+        let is_told = |known: &Arc<Thread>| {
+            known.is_known(generation) && (known.is_virtual() || !known.is_only_listed())
+        };
+        match known.filter(is_told) {
+            Some(known) => Some(known),
+            None => self.new_owner(generation, java, java_id, is_still),
+        }
+    }
+
+    #[cold]
+    fn new_owner(
+        &self,
+        generation: &Generation,
+        java: Java,
+        java_id: i64,
+        is_still: impl Fn() -> bool,
+    ) -> Option<Arc<Thread>> {
+        let object = self.recorder.thread_object(java, java_id);
+        if !object.is_null() {
+            let owner = self.owner(generation, java, object.get());
+            java.drop_local(object);
+            return owner.is_known().then(|| self.recorder.threads().get(java_id)).flatten();
+        }
+        if let Some(known) = self.recorder.threads().get(java_id) {
+            return Some(known);
+        }
+        // A virtual thread that has had no event yet, if it is not one that has ended.
+        if self.recorder.has_ended(java_id) {
+            return None;
+        }
+        let known = self.recorder.threads().get_or_add(java_id, false, generation.number);
+        known.describe(ThreadInfo { name: Vec::new(), group: Vec::new(), daemon: true }, true);
+        known.started_at(generation, clock::now_ns());
+        known.names_itself_later();
+        if !is_still() {
+            // It may have ended before it was known.
+            self.recorder.forget_ended(java_id);
+            return None;
+        }
+        Some(known)
+    }
+
+    fn as_owner(&self, generation: &Generation, known: &Thread) -> Owner {
+        Owner { id: known.id(generation), java_id: known.java_id }
     }
 
     /// The thread that holds a synchronizer exclusively, if known.

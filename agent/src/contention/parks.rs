@@ -186,7 +186,8 @@ impl Contention {
         if blocker.is_null() {
             let (kind, owner) = (WaitKind::Park, Owner::default());
             let (stack, lock, place) = (stack.id, id::UNKNOWN, id::UNKNOWN);
-            return PendingWait { kind, start_ns, stack, lock, place, owner };
+            let (monitor, seen) = (0, None);
+            return PendingWait { kind, start_ns, stack, lock, place, owner, monitor, seen };
         }
         let lock = self.lock_of(generation, java, blocker, coming);
         let owner = match lock.flavor.has_owner() {
@@ -196,6 +197,7 @@ impl Contention {
         let kind = lock.flavor.kind(shared.unwrap_or(stack.path.shared), stack.reacquires);
         let is_taken = kind.is_contention() || kind == WaitKind::Condition;
         let place = if is_taken { stack.place } else { id::UNKNOWN };
-        PendingWait { kind, start_ns, stack: stack.id, lock: lock.id, place, owner }
+        let (stack, lock, monitor, seen) = (stack.id, lock.id, 0, None);
+        PendingWait { kind, start_ns, stack, lock, place, owner, monitor, seen }
     }
 }

@@ -260,6 +260,27 @@ impl<'j> Java<'j> {
         call!(self, DeleteWeakGlobalRef, weak.0);
     }
 
+    /// An object of no class of the program's, to be locked; a local reference. `None` when
+    /// there is no memory.
+    pub fn new_object_to_lock(&self) -> Option<Local<'j>> {
+        let array = call!(self, NewByteArray, 0);
+        self.clear_exception();
+        (!array.is_null()).then_some(Local(Object(array.cast(), PhantomData)))
+    }
+
+    /// Takes an object's monitor, which may wait: whether it has.
+    pub fn enter_monitor(&self, object: Object<'_>) -> bool {
+        let entered = call!(self, MonitorEnter, object.raw()) == 0;
+        self.clear_exception();
+        entered
+    }
+
+    /// Gives an object's monitor back, which the current thread has taken.
+    pub fn exit_monitor(&self, object: Object<'_>) {
+        let _ = call!(self, MonitorExit, object.raw());
+        self.clear_exception();
+    }
+
     /// A field of type `boolean`.
     pub fn boolean_field(&self, object: Object<'_>, field: jfieldID) -> bool {
         call!(self, GetBooleanField, object.raw(), field) != 0

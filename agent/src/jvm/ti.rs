@@ -163,6 +163,26 @@ impl Ti {
         call!(self, SetTag, object.raw(), tag)
     }
 
+    /// The objects that have one of these tags, as local references, each with its tag.
+    pub fn objects_with_tags<'j>(&self, java: Java<'j>, tags: &[i64]) -> Vec<(Local<'j>, i64)> {
+        let mut count: jint = 0;
+        let mut objects: *mut jobject = ptr::null_mut();
+        let mut found: *mut i64 = ptr::null_mut();
+        let asked = tags.len() as jint;
+        let (places, of) = (&raw mut objects, &raw mut found);
+        let told = call!(self, GetObjectsWithTags, asked, tags.as_ptr(), &mut count, places, of);
+        if told.is_err() {
+            return Vec::new();
+        }
+        // So many references were not announced to JNI.
+        java.expect_locals(count);
+        let found = self.take_array(found, count);
+        // SAFETY: JVMTI's answer is local references of the current native frame, and they
+        // are ours.
+        let local = |object| unsafe { Local::new(object) };
+        self.take_array(objects, count).into_iter().map(local).zip(found).collect()
+    }
+
     /// The signature of a class, `Ljava/lang/Object;`.
     pub fn class_signature(&self, class: Object<'_>) -> Result<Vec<u8>> {
         let mut signature: *mut c_char = ptr::null_mut();
@@ -261,26 +281,6 @@ impl Ti {
             Ok(()) => unsafe { Local::new(monitor) },
             Err(_) => Local::NULL,
         }
-    }
-
-    /// The thread that holds a monitor, as a local reference; null for none.
-    /// Takes a safepoint.
-    pub fn monitor_owner<'j>(&self, java: Java<'j>, monitor: Object<'_>) -> Local<'j> {
-        if monitor.is_null() {
-            return Local::NULL;
-        }
-        // SAFETY: all-zero is a valid value of this plain struct.
-        let mut usage: jvmti::jvmtiMonitorUsage = unsafe { std::mem::zeroed() };
-        if call!(self, GetObjectMonitorUsage, monitor.raw(), &mut usage).is_err() {
-            return Local::NULL;
-        }
-        let waiters = self.take_array(usage.waiters, usage.waiter_count);
-        let notified = self.take_array(usage.notify_waiters, usage.notify_waiter_count);
-        // SAFETY: all that JVMTI tells are local references of the current native
-        // frame, and they are ours.
-        let ours = |thread| unsafe { Local::new(thread) };
-        waiters.into_iter().chain(notified).for_each(|thread| java.drop_local(ours(thread)));
-        ours(usage.owner)
     }
 
     /// A system property, or empty.

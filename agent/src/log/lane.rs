@@ -57,7 +57,8 @@ pub struct EndedWait {
     pub parks: u64,
 }
 
-/// What a lane knows about a (thread, site) below the threshold.
+/// What a lane knows about waits of a thread at a site, for one owner, below the
+/// threshold.
 enum Fold {
     /// It was written once as a record of its own. Most pairs come only once,
     /// and a record is a twentieth of a cell.
@@ -95,7 +96,8 @@ pub struct Lane {
     scratch: Vec<u8>,
     /// Holds on their way into a record; kept for its memory.
     pub holds: HoldBatch,
-    folds: Table<u64, Fold>,
+    /// By thread, site and owner.
+    folds: Table<(u64, u32), Fold>,
     counters: Option<MappedCell>,
     /// Stacks by their fingerprint, so that a known stack takes no lock.
     pub stacks: Table<u64, (u64, StackRef)>,
@@ -325,7 +327,7 @@ impl Lane {
 
     /// Adds a wait to its cell; `false` when it shall be recorded instead.
     fn fold(&mut self, log: &LogFile, wait: &EndedWait, wait_ns: u64) -> bool {
-        let key = u64::from(wait.thread) << 32 | u64::from(wait.site);
+        let key = (u64::from(wait.thread) << 32 | u64::from(wait.site), wait.owner);
         match self.folds.get_mut(&key) {
             Some(Fold::Cell(cell))
                 if wait.end_ns.saturating_sub(cell.first_ns) < cell::INTERVAL_NS =>
@@ -352,6 +354,7 @@ impl Lane {
         let empty = Cell {
             thread: wait.thread,
             site: wait.site,
+            owner: wait.owner,
             first_ns: wait.start_ns,
             last_ns: wait.start_ns,
             count: 0,

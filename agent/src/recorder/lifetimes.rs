@@ -24,7 +24,7 @@ const MOST_LISTED: u64 = 100_000;
 static ENDS: Mutex<Ends> = Mutex::new(Ends { ids: VecDeque::new(), is_listing: false });
 /// The JVM lists a thread for a moment after it has said that it ends: so many
 /// may be in such a moment.
-const ENDS_KEPT: usize = 256;
+const ENDS_KEPT: usize = 4096;
 
 struct Ends {
     ids: VecDeque<i64>,
@@ -78,6 +78,7 @@ impl Recorder {
     pub fn thread_starts(&self, java: Java, thread: Object<'_>, recorded: bool) {
         let now_ns = clock::now_ns();
         os_thread::starts(now_ns);
+        self.note_current_address(java, thread);
         if recorded && self.is_enabled() && !spawn::is_agents() {
             self.list_thread(java, thread, now_ns);
         }
@@ -105,11 +106,17 @@ impl Recorder {
         true
     }
 
+    /// Whether a platform thread has ended, as far as that is remembered.
+    pub fn has_ended(&self, java_id: i64) -> bool {
+        lock(&ENDS).ids.contains(&java_id)
+    }
+
     /// A thread ends.
     pub fn thread_ends(&'static self, java: Java, thread: Object<'_>, is_virtual: bool) {
         let java_id = java.long_field(thread, self.fields.thread_id);
         if !is_virtual {
             lock(&ENDS).add(java_id);
+            self.forget_current_address(java);
         }
         os_thread::ends(java_id);
         if let Some(ended) = self.threads.remove(java_id) {

@@ -6,6 +6,7 @@
 //! - [`pending`]: what others are waiting for right now
 //! - [`stacks`]: ids of stacks
 //! - [`java_threads`], [`lifetimes`], [`os_thread`]: what is known of threads
+//! - [`owners`]: which thread a monitor's owner is
 //! - [`collections`]: pauses of the garbage collector
 //! - [`classes`]: what is known of locks by their objects alone
 //! - [`records`]: records of another thread than the current one
@@ -25,6 +26,7 @@ mod lifetimes;
 mod modes;
 pub mod observe;
 mod os_thread;
+mod owners;
 mod pauses;
 mod pending;
 mod places;
@@ -51,6 +53,7 @@ use collections::Collections;
 use cost::CostMeter;
 use jvmti_bindings::sys::jni::jmethodID;
 use modes::Changed;
+use owners::Owners;
 use pauses::Paused;
 use places::Places;
 use std::sync::{
@@ -99,6 +102,8 @@ pub struct Recorder {
     places: Places,
     /// Where waits take theirs.
     takers: Takers,
+    /// Who owns monitors.
+    owners: Owners,
     /// The methods of the classes that probes call: no frames of the program's.
     probes: [OnceLock<Vec<usize>>; PROBE_CLASSES],
     /// What else there is to do when recording stops for good.
@@ -140,6 +145,7 @@ impl Recorder {
             cost: CostMeter::default(),
             places: Places::new(),
             takers: Takers::default(),
+            owners: Owners::default(),
             probes: Default::default(),
             on_give_up: OnceLock::new(),
             gave_up: OnceLock::new(),

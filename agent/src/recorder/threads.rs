@@ -7,7 +7,7 @@
 mod waits;
 mod wakes;
 
-pub use waits::{Acquiring, Found, Inferred, Owner, Park, ParkSeenBy, PendingWait, Waits};
+pub use waits::{Acquiring, Found, Inferred, Owner, Park, ParkSeenBy, PendingWait, Seen, Waits};
 pub use wakes::{Wake, WakeBy};
 
 use crate::{
@@ -28,7 +28,10 @@ use std::{
         },
     },
 };
-use tyrion_wire::{WaitKind, slot::field};
+use tyrion_wire::{
+    WaitKind,
+    slot::{field, flag},
+};
 use waits::Slot;
 use wakes::Wakes;
 
@@ -200,6 +203,17 @@ impl Thread {
         lock(&self.about).as_ref().is_some_and(is_brief)
     }
 
+    /// Whether it has had no event yet, though the log lists it.
+    #[inline]
+    pub fn is_only_listed(&self) -> bool {
+        self.only_listed.load(Relaxed)
+    }
+
+    /// Its name is not known before its first event.
+    pub fn names_itself_later(&self) {
+        self.only_listed.store(true, Relaxed);
+    }
+
     /// Whether this is its first event, and the log has listed it before.
     #[inline]
     pub fn was_only_listed(&self) -> bool {
@@ -300,22 +314,18 @@ impl Thread {
                 slot.u32_at(field::THREAD).store(self.id(generation), Relaxed);
                 slot.u32_at(field::STACK).store(pending.stack, Relaxed);
                 slot.u32_at(field::LOCK).store(pending.lock, Relaxed);
-                slot.u32_at(field::OWNER).store(pending.owner.id, Relaxed);
+                slot.u32_at(field::OWNER).store(pending.last_owner().id, Relaxed);
                 slot.u64_at(field::START_NS).store(pending.start_ns, Relaxed);
+                slot.u64_at(field::SEEN_NS).store(pending.seen.map_or(0, |it| it.at_ns), Relaxed);
+                let reenters = pending.seen.is_some_and(|seen| seen.reenters);
+                let flags = if reenters { flag::REENTERS } else { 0 };
+                slot.u32_at(field::FLAGS).store(flags, Relaxed);
                 slot.u32_at(field::KIND).store(pending.kind.code().into(), Relaxed);
             }
             None => slot.u32_at(field::KIND).store(0, Relaxed),
         }
         sequence.store(odd.wrapping_add(1), Release);
     }
-}
-
-/// A wait for a monitor that has lasted long.
-pub struct LongWait {
-    /// Who waits.
-    pub thread: Arc<Thread>,
-    /// Since when, monotonic ns.
-    pub start_ns: u64,
 }
 
 /// All threads that ever waited and still live, and platform threads that do.
@@ -386,23 +396,18 @@ impl Threads {
         Some(thread)
     }
 
-    /// Waits for monitors that began before a moment, in monotonic ns, and whose
-    /// owner has not been asked for.
-    pub fn long_monitor_waits(&self, before_ns: u64) -> Vec<LongWait> {
-        let mut long = Vec::new();
+    /// The threads that wait for something since before a moment, in monotonic ns, and
+    /// what for. Those in the middle of an event are left out.
+    pub fn pending_since(&self, before_ns: u64) -> Vec<(Arc<Thread>, PendingWait)> {
+        let mut pending = Vec::new();
         for shard in &self.shards {
             let threads: Vec<_> = lock(shard).values().cloned().collect();
-            for thread in threads {
-                let pending = thread.try_waits().and_then(|waits| waits.monitor);
-                let is_long = |pending: &PendingWait| {
-                    pending.start_ns < before_ns && !pending.owner.is_asked()
-                };
-                if let Some(PendingWait { start_ns, .. }) = pending.filter(is_long) {
-                    long.push(LongWait { thread, start_ns });
-                }
-            }
+            pending.extend(threads.into_iter().filter_map(|thread| {
+                let innermost = *thread.try_waits()?.innermost()?;
+                (innermost.start_ns <= before_ns).then_some((thread, innermost))
+            }));
         }
-        long
+        pending
     }
 
     /// The threads that were found to wait, where that `is_due`.

@@ -319,7 +319,7 @@ impl Accounting {
             stack: *stack,
             kind: wait.map_or(0, |wait| wait.kind.code().into()),
             lock: wait.map_or(id::UNKNOWN, |wait| wait.lock),
-            owner: wait.map_or(id::UNKNOWN, |wait| wait.owner.id),
+            owner: wait.map_or(id::UNKNOWN, |wait| wait.last_owner().id),
         })
     }
 

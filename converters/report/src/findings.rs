@@ -18,6 +18,7 @@ mod pauses;
 mod ranks;
 mod sampled;
 mod second;
+pub mod short_names;
 mod spans;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -88,7 +88,9 @@ impl Crafted {
         let (stack, lock) = (self.stack(frames), self.lock(lock));
         let (thread, _) = self.thread(thread);
         let start_ns = START_NS + start_ns;
-        self.log.pending(&Pending { thread, kind, stack, lock, owner, start_ns }).unwrap();
+        self.log
+            .pending(&Pending { thread, kind, stack, lock, owner, start_ns, seen_ns: 0, flags: 0 })
+            .unwrap();
     }
 
     fn thread(&mut self, name: &str) -> (u32, LaneId) {

@@ -50,7 +50,8 @@ impl<'a> Folder<'a> {
         Folder { log, window, sums: SparseSums::default(), notes: FoldNotes::default() }
     }
 
-    pub(super) fn add(&mut self, cell: &Cell) {
+    /// Adds a cell; what of it was taken.
+    pub(super) fn add(&mut self, cell: &Cell) -> Sums {
         let part = self.window.part_of_cell(cell);
         let notes = &mut self.notes;
         notes.count = notes.count.saturating_add(cell.count);
@@ -64,10 +65,11 @@ impl<'a> Folder<'a> {
             notes.estimated = notes.estimated.saturating_add(part.count);
             notes.estimated_ns = notes.estimated_ns.saturating_add(part.wait_ns);
         }
+        let sums = Sums { count: part.count, wait_ns: part.wait_ns, max_ns: part.max_ns };
         if part.count != 0 {
-            let sums = Sums { count: part.count, wait_ns: part.wait_ns, max_ns: part.max_ns };
             let key = (known_thread(self.log, cell.thread), cell.site);
             self.sums.entry(key).or_default().add(&sums);
         }
+        sums
     }
 }

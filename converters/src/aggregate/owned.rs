@@ -1,7 +1,7 @@
 //! Waits told apart by who had the lock when they began.
 //!
 //! Few readers of a profile want to know, and it makes a row for each owner, so it is
-//! done only where it is asked for. Folded waits do not tell.
+//! done only where it is asked for.
 
 use super::{
     hash::Table,
@@ -151,6 +151,11 @@ impl<'a> Owned<'a> {
         Some(self.keep(&old))
     }
 
+    /// Adds folded waits, which the sums that know no owners have already.
+    pub(super) fn add_folded(&mut self, (thread, site, owner): (u32, u32, u32), sums: &Sums) {
+        self.keep_sums((thread, site, owner), sums);
+    }
+
     /// Ends a piece: hands out the rest of what is to be added elsewhere, too.
     pub(super) fn finish(&mut self, mut add: impl FnMut(u32, u32, &Sums)) {
         while let Some(at) = self.used.pop() {
@@ -171,17 +176,22 @@ impl<'a> Owned<'a> {
 
     #[inline(never)]
     fn keep(&mut self, slot: &Slot) -> (u32, u32, Sums) {
-        let thread = known_thread(self.log, slot.thread);
-        let is_known = self.log.definitions().threads().get(slot.owner).is_some();
+        let sums = slot.sums();
+        self.keep_sums((slot.thread, slot.site, slot.owner), &sums);
+        (slot.thread, slot.site, sums)
+    }
+
+    fn keep_sums(&mut self, (thread, site, owner): (u32, u32, u32), sums: &Sums) {
+        let thread = known_thread(self.log, thread);
+        let is_known = self.log.definitions().threads().get(owner).is_some();
         // The unknown thread has no place in the list; its name passes or not later.
         let is_wanted = self.shared.wanted.get(thread as usize).is_none_or(|wanted| *wanted);
         if is_known && is_wanted && !self.shared.is_given_up() {
-            self.sums.entry((thread, slot.site, slot.owner)).or_default().add(&slot.sums());
+            self.sums.entry((thread, site, owner)).or_default().add(sums);
             self.shared.check(&mut self.sums);
         }
         // The slots keep what they have until the piece ends.
         self.is_on = !self.shared.is_given_up();
-        (slot.thread, slot.site, slot.sums())
     }
 }
 

@@ -382,7 +382,10 @@ impl<'a> Worker<'a> {
 
     fn cells(&mut self, chunk: &ChunkRef, to: &Shared) {
         for cell in self.log.cells(chunk) {
-            self.folder.add(&cell);
+            let taken = self.folder.add(&cell);
+            if cell.owner != 0 && taken.count != 0 && self.owned.is_on {
+                self.owned.add_folded((cell.thread, cell.site, cell.owner), &taken);
+            }
         }
         if self.folder.sums.len() > MAX_SPARSE {
             to.add_sparse(&mut self.folder.sums);

@@ -98,6 +98,7 @@ fn cell(thread: u32, site: u32, first_ns: u64, waits: &[u64]) -> Cell {
     Cell {
         thread,
         site,
+        owner: 0,
         first_ns,
         last_ns: first_ns + 10_000_000_000,
         count: waits.len() as u64,
@@ -336,7 +337,10 @@ fn what_had_not_ended_is_noted() {
     let mut sample = Sample::new();
     for kind in [WaitKind::Monitor, WaitKind::Park] {
         let (thread, stack, lock, owner, start_ns) = (1, 2, 1, 0, START_NS);
-        sample.log.pending(&Pending { thread, kind, stack, lock, owner, start_ns }).unwrap();
+        sample
+            .log
+            .pending(&Pending { thread, kind, stack, lock, owner, start_ns, seen_ns: 0, flags: 0 })
+            .unwrap();
     }
     let logs = [sample.finish()];
     assert_eq!(run(&logs, &Filter::default()).notes.pending, 1);

@@ -182,7 +182,19 @@ fn who_waits_at_the_end_counts() {
     for thread in ["worker-0", "worker-1", "worker-2"] {
         let thread = story.thread(thread).0;
         let (kind, start_ns) = (WaitKind::ObjectWait, START_NS + 995 * MS);
-        story.log.pending(&Pending { thread, kind, stack, lock, owner: 0, start_ns }).unwrap();
+        story
+            .log
+            .pending(&Pending {
+                thread,
+                kind,
+                stack,
+                lock,
+                owner: 0,
+                start_ns,
+                seen_ns: 0,
+                flags: 0,
+            })
+            .unwrap();
     }
     assert_eq!(why(&[story.finish()], "borrow"), Why::BusyQueue);
 }
@@ -339,8 +351,17 @@ fn logs() -> impl Strategy<Value = Vec<Recording>> {
                     let (first_ns, last_ns) = (START_NS + 50 * MS, START_NS + 90 * MS);
                     let (count, sum_ns) = (ns.len() as u64, ns.iter().sum());
                     let max_ns = ns.iter().copied().max().unwrap();
-                    let cell =
-                        Cell { thread, site, first_ns, last_ns, count, sum_ns, max_ns, histogram };
+                    let cell = Cell {
+                        thread,
+                        site,
+                        owner: 0,
+                        first_ns,
+                        last_ns,
+                        count,
+                        sum_ns,
+                        max_ns,
+                        histogram,
+                    };
                     story.log.cell(lane, &cell).unwrap();
                 }
                 for thread in 0..pending {
@@ -350,7 +371,16 @@ fn logs() -> impl Strategy<Value = Vec<Recording>> {
                     let start_ns = START_NS + 450 * MS;
                     story
                         .log
-                        .pending(&Pending { thread, kind, stack, lock, owner: 0, start_ns })
+                        .pending(&Pending {
+                            thread,
+                            kind,
+                            stack,
+                            lock,
+                            owner: 0,
+                            start_ns,
+                            seen_ns: 0,
+                            flags: 0,
+                        })
                         .unwrap();
                 }
                 story.finish_as(&format!("{nth}.log"))

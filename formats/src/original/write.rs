@@ -271,7 +271,8 @@ impl<'w> Writer<'w> {
             let (lock, _) = self.site(lock)?;
             let (kind, stack) = (WaitKind::Monitor, id::EMPTY_STACK);
             let thread = self.thread(number);
-            let pending = Pending { thread, kind, stack, lock, owner, start_ns };
+            let (seen_ns, flags) = (self.pairs.last_ns, 0);
+            let pending = Pending { thread, kind, stack, lock, owner, start_ns, seen_ns, flags };
             self.importer.log.pending(&pending)?;
         }
         Ok(())

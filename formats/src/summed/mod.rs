@@ -188,6 +188,7 @@ fn cell(thread: u32, site: u32, waits: Waits, duration_ns: u64) -> Cell {
     Cell {
         thread,
         site,
+        owner: 0,
         first_ns: 0,
         last_ns: duration_ns,
         count,

@@ -47,6 +47,8 @@ pub struct Cell {
     pub thread: u32,
     /// Site id.
     pub site: u32,
+    /// Thread id of the lock's owner when each of the waits began, 0 when unknown.
+    pub owner: u32,
     /// Start of the first wait, monotonic ns.
     pub first_ns: u64,
     /// End of the last wait, monotonic ns.
@@ -67,6 +69,7 @@ impl Cell {
         let mut bytes = [0; LEN];
         le::put(&mut bytes, 4, &self.thread.to_le_bytes());
         le::put(&mut bytes, 8, &self.site.to_le_bytes());
+        le::put(&mut bytes, 12, &self.owner.to_le_bytes());
         le::put(&mut bytes, 16, &self.first_ns.to_le_bytes());
         let sums = [self.count, self.sum_ns, self.max_ns, self.last_ns];
         for (nth, sum) in sums.iter().enumerate() {
@@ -89,6 +92,7 @@ impl Cell {
         Some(Cell {
             thread: le::u32_at(bytes, 4)?,
             site: le::u32_at(bytes, 8)?,
+            owner: le::u32_at(bytes, 12)?,
             first_ns: le::u64_at(bytes, 16)?,
             count: le::u64_at(bytes, sums)?,
             sum_ns: le::u64_at(bytes, sums + 8)?,
@@ -110,6 +114,7 @@ mod tests {
         let cell = Cell {
             thread: 1,
             site: 2,
+            owner: 9,
             first_ns: 3,
             last_ns: 30_000,
             count: 2,

@@ -3,16 +3,16 @@
 //! Two little-endian bytes, the control word, say what follows:
 //!
 //! ```text
-//! bit   15 13  12   11 10    9 8        7 5        4 2      1 0
-//!       zero   ext  outcome  site len   duration   delta    type = 1
-//!                            less one   len        len
+//! bit   15 14  13     12   11 10    9 8        7 5        4 2      1 0
+//!       zero   owner  ext  outcome  site len   duration   delta    type = 1
+//!                                   less one   len        len
 //! ```
 //!
 //! and then come, each in as many bytes as its length says, least significant
 //! first: the time since the previous record of the chunk (its header's
 //! `first_ns` for the first one) to the *end* of this wait, the wait's
 //! duration, its site. With `ext` two varints follow: the owner's thread id
-//! and the number of parks. Lengths beside the values instead of stop bits
+//! and the number of parks; with `owner` only the first of them. Lengths beside the values instead of stop bits
 //! within them let a reader decode without branches.
 //!
 //! A record of type 2 is one byte `code << 2 | 2`, a varint length and so many
@@ -36,7 +36,8 @@ pub const MAX_NS: u64 = (1 << 56) - 1;
 
 const TYPE_WAIT: u16 = 1;
 const EXT: u16 = 1 << 12;
-const RESERVED: u16 = 0xe000;
+const OWNER: u16 = 1 << 13;
+const RESERVED: u16 = 0xc000;
 /// Code of the record that names the thread of the records after it.
 const CODE_THREAD: u8 = 1;
 
@@ -94,13 +95,17 @@ impl WaitRecord {
         let wait = self.wait_ns.min(MAX_NS);
         let (delta_len, wait_len) = (byte_len(delta), byte_len(wait));
         let site_len = byte_len(u64::from(self.site)).max(1);
-        let ext = self.owner != 0 || self.parks != 0;
+        let ext = match (self.owner, self.parks) {
+            (0, 0) => 0,
+            (_, 0) => OWNER,
+            _ => EXT,
+        };
         let control = TYPE_WAIT
             | delta_len << 2
             | wait_len << 5
             | (site_len - 1) << 8
             | (self.outcome as u16) << 10
-            | if ext { EXT } else { 0 };
+            | ext;
         let mut at = 0;
         let mut put = |value: u64, len: u16| {
             // Eight bytes are always within `out`: 2 + 7 + 7 + 8 < MAX_WAIT_LEN.
@@ -111,8 +116,10 @@ impl WaitRecord {
         put(delta, delta_len);
         put(wait, wait_len);
         put(u64::from(self.site), site_len);
-        if ext {
+        if ext != 0 {
             at += varint::write(&mut out[at..], u64::from(self.owner)).unwrap_or(0);
+        }
+        if ext == EXT {
             at += varint::write(&mut out[at..], self.parks).unwrap_or(0);
         }
         at
@@ -173,12 +180,15 @@ fn decode_wait(bytes: &[u8]) -> Option<(WaitRecord, usize)> {
         owner: 0,
         parks: 0,
     };
-    if control & EXT != 0 {
+    if control & (EXT | OWNER) != 0 {
         let (owner, owner_len) = varint::read(&bytes[len..])?;
-        let (parks, parks_len) = varint::read(&bytes[len + owner_len..])?;
         wait.owner = u32::try_from(owner).ok()?;
+        len += owner_len;
+    }
+    if control & EXT != 0 {
+        let (parks, parks_len) = varint::read(&bytes[len..])?;
         wait.parks = parks;
-        len += owner_len + parks_len;
+        len += parks_len;
     }
     Some((wait, len))
 }

@@ -25,6 +25,17 @@ pub mod field {
     pub const OWNER: usize = 20;
     /// `u64`: start of the wait, monotonic ns.
     pub const START_NS: usize = 24;
+    /// `u64`: when the owner was looked for, monotonic ns; 0 when the wait began.
+    pub const SEEN_NS: usize = 32;
+    /// `u32`: [`flag`](super::flag)s.
+    pub const FLAGS: usize = 40;
+}
+
+/// What a wait slot says beside.
+pub mod flag {
+    /// The thread was notified, or its time is over, and it enters the monitor again, which
+    /// the owner has.
+    pub const REENTERS: u32 = 1;
 }
 
 /// A wait that had not ended.
@@ -38,10 +49,14 @@ pub struct Pending {
     pub stack: u32,
     /// The lock.
     pub lock: u32,
-    /// Thread id of the lock's owner when the wait began, 0 when unknown.
+    /// Thread id of the lock's owner when it was looked for, 0 when unknown.
     pub owner: u32,
     /// Start of the wait, monotonic ns.
     pub start_ns: u64,
+    /// When the owner was looked for, monotonic ns; 0 when the wait began.
+    pub seen_ns: u64,
+    /// [`flag`]s; those that are not known are 0.
+    pub flags: u32,
 }
 
 impl Pending {
@@ -54,6 +69,8 @@ impl Pending {
             le::put(&mut bytes, field::THREAD + 4 * nth, &value.to_le_bytes());
         }
         le::put(&mut bytes, field::START_NS, &self.start_ns.to_le_bytes());
+        le::put(&mut bytes, field::SEEN_NS, &self.seen_ns.to_le_bytes());
+        le::put(&mut bytes, field::FLAGS, &self.flags.to_le_bytes());
         bytes
     }
 
@@ -70,6 +87,8 @@ impl Pending {
             lock: le::u32_at(bytes, field::LOCK)?,
             owner: le::u32_at(bytes, field::OWNER)?,
             start_ns: le::u64_at(bytes, field::START_NS)?,
+            seen_ns: le::u64_at(bytes, field::SEEN_NS)?,
+            flags: le::u32_at(bytes, field::FLAGS)? & flag::REENTERS,
         };
         (pending.thread != 0).then_some(pending)
     }
@@ -157,13 +176,15 @@ mod tests {
             lock: 3,
             owner: 8,
             start_ns: 1 << 40,
+            seen_ns: 1 << 41,
+            flags: flag::REENTERS,
         };
         let mut bytes = pending.encode();
         assert_eq!(Pending::decode(&bytes), Some(pending));
         bytes[field::SEQUENCE] = 1;
         assert_eq!(Pending::decode(&bytes), None, "torn");
         assert_eq!(Pending::decode(&[0; WAIT_LEN]), None, "free");
-        assert_eq!(Pending::decode(&bytes[..31]), None, "short");
+        assert_eq!(Pending::decode(&bytes[..43]), None, "short");
     }
 
     #[test]

@@ -128,6 +128,8 @@ impl World {
             lock: lock_id,
             place: 0,
             owner,
+            monitor: 0,
+            seen: None,
         }
     }
 

@@ -24,8 +24,30 @@ pub struct PendingWait {
     /// The number of the place where it is taken, as the code has it; 0 unknown. It is the
     /// same in all generations.
     pub place: u32,
-    /// The owner, if known.
+    /// The owner when the wait began, or as soon as it was known.
     pub owner: Owner,
+    /// The JVM's monitor that is waited for, if that is known; else 0.
+    pub monitor: usize,
+    /// The owner when it was looked for last, later than the wait's beginning.
+    pub seen: Option<Seen>,
+}
+
+impl PendingWait {
+    /// The owner as far as it is known last.
+    pub fn last_owner(&self) -> Owner {
+        self.seen.map_or(self.owner, |seen| seen.owner)
+    }
+}
+
+/// The owner of a lock at a moment during a wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// The owner; unknown if there was none.
+    pub owner: Owner,
+    /// When it was looked for, monotonic ns.
+    pub at_ns: u64,
+    /// The thread was to enter the monitor again, after `Object.wait`.
+    pub reenters: bool,
 }
 
 /// Who holds a lock that is waited for.
@@ -38,12 +60,12 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Nobody can tell.
-    pub const NOBODY: Owner = Owner { id: id::UNKNOWN, java_id: -1 };
+    /// Nobody is known to.
+    pub const UNKNOWN: Owner = Owner { id: id::UNKNOWN, java_id: 0 };
 
-    /// Whether it has been asked for.
-    pub fn is_asked(&self) -> bool {
-        self.java_id != 0
+    /// Whether it is known.
+    pub fn is_known(self) -> bool {
+        self.id != id::UNKNOWN
     }
 }
 
@@ -217,12 +239,29 @@ impl Waits {
             });
             pending.stack = stack.unwrap_or(id::EMPTY_STACK);
             copy_lock(pending.lock);
-            if pending.owner.id != id::UNKNOWN {
-                pending.owner.id = thread(pending.owner.java_id).unwrap_or(id::UNKNOWN);
+            let seen = pending.seen.as_mut().map(|seen| &mut seen.owner);
+            for owner in seen.into_iter().chain([&mut pending.owner]).filter(|it| it.is_known()) {
+                owner.id = thread(owner.java_id).unwrap_or(id::UNKNOWN);
             }
         }
         copy_lock(self.awaited_lock);
         self.generation = to.number;
+    }
+
+    /// The same, to be changed.
+    pub fn innermost_mut(&mut self) -> Option<&mut PendingWait> {
+        if self.monitor.is_some() {
+            return self.monitor.as_mut();
+        }
+        let park = self.park.as_mut().map(|park| &mut park.wait);
+        let mut acquiring = self.acquiring.iter_mut().rev();
+        let acquiring = acquiring.find_map(|acquiring| acquiring.wait.as_mut());
+        let inferred = self.inferred.as_mut().filter(|inferred| inferred.is_parked());
+        park.or(self.reacquiring.as_mut())
+            .or(acquiring)
+            .or(inferred.map(|inferred| &mut inferred.wait))
+            .or(self.found.as_mut().map(|found| &mut found.wait))
+            .or(self.object_wait.as_mut())
     }
 
     /// The innermost wait.

@@ -21,7 +21,7 @@ pub struct Wake {
 
 impl Wake {
     const NEVER: Wake =
-        Wake { at_ns: 0, waker: Owner::NOBODY, stack: id::EMPTY_STACK, generation: 0 };
+        Wake { at_ns: 0, waker: Owner::UNKNOWN, stack: id::EMPTY_STACK, generation: 0 };
 }
 
 /// By what a wait is ended.

@@ -109,6 +109,8 @@ fn program(trace: bool) -> Vec<u8> {
         lock: map,
         owner: main,
         start_ns: 8 * S,
+        seen_ns: 0,
+        flags: 0,
     })
     .unwrap();
     if trace {

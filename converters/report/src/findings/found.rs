@@ -3,7 +3,7 @@
 use super::{
     axis::Axis, busy::GroupTime, chains::WaitChains, collections::Collected, delay::Delays,
     groups::LockGroups, histogram::Histogram, other_waits::OtherWaits, owners::OwnedWait,
-    ranks::shows, sampled::SampledInterval, trace::Recorded,
+    ranks::shows, sampled::SampledInterval, short_names::ShortNames, trace::Recorded,
 };
 use std::collections::BTreeMap;
 use tyrion_converters::{aggregate::Aggregate, filter::Filter, profile::Profile};
@@ -21,6 +21,8 @@ pub struct Findings<'a> {
     pub aggregate: Aggregate,
     /// The locks of the profile by class and name.
     pub groups: LockGroups,
+    /// Which classes can be named without their packages.
+    pub short_names: ShortNames,
     /// The time that the logs span.
     pub axis: Axis,
     /// How long waits took, by lock group and kind.

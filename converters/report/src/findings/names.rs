@@ -103,21 +103,6 @@ pub fn place_in(log: &Recording, stack: u32) -> String {
     }
 }
 
-/// The method of a frame with its class alone: `AuditLog.append` of
-/// `com.acme.bank.AuditLog.append(AuditLog.java:12)`. Of a method of Go's, its package and
-/// type, too: `shop.(*Cart).Add` of `acme.com/shop.(*Cart).Add`.
-pub fn short_method(frame: &str) -> String {
-    if frame.contains(".(*") {
-        return frame.rsplit('/').next().unwrap_or_default().to_owned();
-    }
-    let whole = frame.split('(').next().unwrap_or_default();
-    let mut parts = whole.rsplitn(3, '.');
-    match (parts.next(), parts.next()) {
-        (Some(method), Some(class)) => format!("{class}.{method}"),
-        _ => whole.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

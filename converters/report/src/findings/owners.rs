@@ -1,5 +1,4 @@
-//! Who had the lock when a wait began: `java.util.concurrent` tells, monitors
-//! do not.
+//! Who had the lock when a wait began.
 
 use super::{
     delay::Delay,
@@ -58,6 +57,11 @@ impl Owners {
             Some((known, sum)) if *known == key => *sum += Delay { count: 1, wait_ns },
             _ => self.replace(at, key, Delay { count: 1, wait_ns }),
         }
+    }
+
+    /// Adds folded waits.
+    pub(super) fn add_folded(&mut self, key: Key, waits: Delay) {
+        *self.sums.entry(key).or_default() += waits;
     }
 
     #[cold]

@@ -16,7 +16,9 @@ use super::{
     pass::{self, Blames},
     pauses,
     ranks::Ranks,
-    sampled, trace,
+    sampled,
+    short_names::ShortNames,
+    trace,
 };
 use crate::options::ReportOptions;
 use std::collections::BTreeMap;
@@ -81,6 +83,7 @@ pub(super) fn find<'a>(
         chains,
         other_waits,
         trace: recorded,
+        short_names: ShortNames::of(logs),
         logs,
         filter,
         aggregate,

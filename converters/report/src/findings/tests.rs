@@ -260,6 +260,8 @@ fn waits_that_have_not_ended_and_virtual_threads_count_in_pressure() {
         lock: 1,
         owner: 0,
         start_ns,
+        seen_ns: 0,
+        flags: 0,
     };
     for (thread, kind) in [(0, WaitKind::Monitor), (1, WaitKind::Park)] {
         bank.log.pending(&pending(bank.threads[thread], kind, END_NS - S)).unwrap();
@@ -347,6 +349,8 @@ fn threads_of_the_jvm_have_neither_lives_nor_idle_time() {
                     lock: 1,
                     owner: 0,
                     start_ns: END_NS - S,
+                    seen_ns: 0,
+                    flags: 0,
                 };
                 bank.log.pending(&pending).unwrap();
             }

@@ -17,7 +17,10 @@ use tyrion_converters::{
     filter::{Filter, Kinds},
 };
 use tyrion_formats::Recording;
-use tyrion_wire::{WaitKind, slot::Pending};
+use tyrion_wire::{
+    WaitKind,
+    slot::{Pending, flag},
+};
 
 /// The section.
 pub const SECTION: Section = Section {
@@ -36,14 +39,18 @@ pub struct StillWaiting {
     pub deadlocks: Vec<Deadlock>,
     /// How many more there are.
     pub deadlocks_left_out: usize,
+    /// Threads that seem to wait for each other in a ring; but of one of them it is not
+    /// known what it did between the moment at which the owner of a lock was looked for and
+    /// the end, or it waits for a limited time.
+    pub possible_deadlocks: Vec<Deadlock>,
+    /// How many more there are.
+    pub possible_deadlocks_left_out: usize,
     /// Threads that wait for a lock: those in a deadlock, those behind one, and
     /// the others; of each those that wait longest first.
     pub waiting: Vec<Waiting>,
     /// How many more there are.
     pub left_out: usize,
-    /// Threads that wait for something to happen, which is no trouble: by what
-    /// they wait for and where. Those of a program that ended in order are left
-    /// out.
+    /// Threads that wait for something to happen: by what they wait for and where.
     pub idle: Vec<Idle>,
     /// How many more of those there are.
     pub idle_left_out: usize,
@@ -98,14 +105,18 @@ pub struct Waiting {
     pub waited_ns: u64,
     /// Who has the lock; empty when that is not known.
     pub owner: String,
-    /// How the owner is known: `wait`, it had the lock when the wait began, or
-    /// was looked up since; `nesting`, it waits itself and holds the lock
+    /// How the owner is known: `wait`, it had the lock when the wait began;
+    /// `seen`, it had the lock at a later moment; `nesting`, it waits itself and holds the lock
     /// meanwhile, as the record of that acquisition says; `earlier-nesting`, as
     /// records of the same acquisition at an earlier time say. Empty when it is
     /// not.
     pub owner_known_by: &'static str,
+    /// How long before the log's end the owner was seen to have the lock; 0 where it has
+    /// it at the end, or no owner is known.
+    pub owner_seen_before_ns: u64,
     /// `deadlock`: it is in one. `behind-deadlock`: it waits for a thread that
-    /// is in one, or for one that does. `lock`: neither, as far as is known.
+    /// is in one, or for one that does. `possible-deadlock`: it may be in one. `lock`:
+    /// none of these, as far as is known.
     pub state: &'static str,
     /// Where it waits, innermost first.
     pub stack: Vec<String>,
@@ -145,20 +156,18 @@ fn lacking(findings: &Findings<'_>, found: &StillWaiting) -> String {
             .to_owned();
     }
     let unknown = found.waiting.iter().any(|waiting| waiting.owner.is_empty());
-    let text = match (unknown, findings.is_trace()) {
-        (false, _) => "",
-        (true, false) => {
-            "owners of monitors are asked for only when a wait has lasted a second; --mode trace \
-             shows what a waiting thread held"
-        }
-        (true, true) => "owners of monitors are asked for only when a wait has lasted a second",
-    };
-    text.to_owned()
+    let untold = findings.logs.iter().filter_map(|log| log.facts().metadata("monitor-owners"));
+    match untold.filter(|told| *told != "true").last().filter(|_| unknown) {
+        Some(reason) => format!("owners of monitors are not known: {reason}"),
+        None => String::new(),
+    }
 }
 
 /// Whether a wait is for a lock that another thread has.
-fn is_blocked(kind: WaitKind) -> bool {
-    kind.is_contention() || kind == WaitKind::LockReacquire
+fn is_blocked(pending: &Pending) -> bool {
+    pending.kind.is_contention()
+        || pending.kind == WaitKind::LockReacquire
+        || pending.flags & flag::REENTERS != 0
 }
 
 /// Finds who waits.
@@ -166,15 +175,8 @@ pub fn still_waiting(findings: &Findings<'_>, options: &ReportOptions) -> StillW
     let blocked = owners::blocked(findings.logs, &findings.trace);
     let states = owners::states(&blocked);
     let describer = Describer { logs: findings.logs, filter: findings.filter, blocked: &blocked };
-    let mut deadlocks: Vec<Deadlock> = states
-        .deadlocks
-        .iter()
-        .filter(|ring| ring.iter().any(|&at| describer.wants(&blocked[at])))
-        .map(|ring| describer.deadlock(ring))
-        .collect();
-    deadlocks.sort_by_cached_key(|it| {
-        (it.log.clone(), Reverse(it.lasted_ns), it.threads.first().map(|it| it.thread.clone()))
-    });
+    let mut deadlocks = describer.deadlocks(&states.deadlocks, owners::DEADLOCKED);
+    let mut possible = describer.deadlocks(&states.possible, owners::MAY_BE);
     let mut waiting: Vec<(u8, Waiting)> = (0..blocked.len())
         .filter(|&at| describer.wants(&blocked[at]))
         .map(|at| (states.rank[at], describer.waiting(at, states.rank[at])))
@@ -182,7 +184,10 @@ pub fn still_waiting(findings: &Findings<'_>, options: &ReportOptions) -> StillW
     waiting.sort_by_cached_key(|(rank, it)| {
         (*rank, Reverse(it.waited_ns), it.thread.clone(), it.log.clone())
     });
-    let others = waiting.iter().filter(|(rank, _)| *rank != owners::DEADLOCKED).count() as u64;
+    let others = waiting
+        .iter()
+        .filter(|(rank, _)| !matches!(*rank, owners::DEADLOCKED | owners::MAY_BE))
+        .count() as u64;
     let deadlocked: usize = deadlocks.iter().map(|it| it.threads.len()).sum();
     let mut waiting: Vec<Waiting> = waiting.into_iter().map(|(_, waiting)| waiting).collect();
     let mut idle = describer.idle();
@@ -191,6 +196,8 @@ pub fn still_waiting(findings: &Findings<'_>, options: &ReportOptions) -> StillW
     StillWaiting {
         deadlocks_left_out: cut(&mut deadlocks, options),
         deadlocks,
+        possible_deadlocks_left_out: cut(&mut possible, options),
+        possible_deadlocks: possible,
         left_out: cut(&mut waiting, options),
         waiting,
         idle_left_out: cut(&mut idle, options),
@@ -216,8 +223,8 @@ impl Describer<'_> {
     fn wants(&self, blocked: &Blocked) -> bool {
         let Some(log) = self.logs.get(blocked.run as usize) else { return false };
         let kind = blocked.pending.kind;
-        let kind = kind == WaitKind::LockReacquire && self.filter.kinds == Kinds::contention()
-            || self.filter.kinds.contains(kind);
+        let is_usual = self.filter.kinds == Kinds::contention();
+        let kind = is_usual && is_blocked(&blocked.pending) || self.filter.kinds.contains(kind);
         kind && self.wants_rest(log, &blocked.pending)
     }
 
@@ -227,9 +234,19 @@ impl Describer<'_> {
             && filter.lock.as_ref().is_none_or(|it| names.lock_matches(it, pending.lock))
     }
 
-    fn deadlock(&self, ring: &[usize]) -> Deadlock {
-        let threads: Vec<Waiting> =
-            ring.iter().map(|&at| self.waiting(at, owners::DEADLOCKED)).collect();
+    /// Rings of those who wait, those that lasted longest first.
+    fn deadlocks(&self, rings: &[Vec<usize>], rank: u8) -> Vec<Deadlock> {
+        let wanted =
+            rings.iter().filter(|ring| ring.iter().any(|&at| self.wants(&self.blocked[at])));
+        let mut deadlocks: Vec<Deadlock> = wanted.map(|ring| self.deadlock(ring, rank)).collect();
+        deadlocks.sort_by_cached_key(|it| {
+            (it.log.clone(), Reverse(it.lasted_ns), it.threads.first().map(|it| it.thread.clone()))
+        });
+        deadlocks
+    }
+
+    fn deadlock(&self, ring: &[usize], rank: u8) -> Deadlock {
+        let threads: Vec<Waiting> = ring.iter().map(|&at| self.waiting(at, rank)).collect();
         Deadlock {
             log: threads.first().map_or_else(String::new, |it| it.log.clone()),
             since_ns: threads.iter().map(|it| it.since_ns).max().unwrap_or(0),
@@ -239,7 +256,7 @@ impl Describer<'_> {
     }
 
     fn waiting(&self, at: usize, rank: u8) -> Waiting {
-        let Blocked { run, pending, owner, .. } = &self.blocked[at];
+        let Blocked { run, pending, owner, is_sure, .. } = &self.blocked[at];
         let Some(log) = self.logs.get(*run as usize) else { return Waiting::default() };
         let names = Names(log);
         let owner_log = owner.and_then(|owner| self.logs.get(owner.run as usize));
@@ -254,12 +271,20 @@ impl Describer<'_> {
             owner: owner_name.unwrap_or_default(),
             owner_known_by: match owner.map(|owner| owner.source) {
                 Some(Source::Wait) => "wait",
+                Some(Source::Seen) => "seen",
                 Some(Source::Nesting) => "nesting",
                 Some(Source::EarlierNesting) => "earlier-nesting",
                 None => "",
             },
+            owner_seen_before_ns: match owner {
+                Some(_) if !is_sure => {
+                    log.end_ns().saturating_sub(pending.seen_ns.max(pending.start_ns))
+                }
+                _ => 0,
+            },
             state: match rank {
                 owners::DEADLOCKED => "deadlock",
+                owners::MAY_BE => "possible-deadlock",
                 owners::BEHIND => "behind-deadlock",
                 _ => "lock",
             },
@@ -275,9 +300,7 @@ impl Describer<'_> {
             let log = &self.logs[run as usize];
             let kinds = self.filter.kinds;
             let kind = kinds == Kinds::contention() || kinds.contains(pending.kind);
-            // Who is idle when a program ends in order is none of its business.
-            let ended = log.facts().end_ns != 0;
-            if ended || is_blocked(pending.kind) || !kind || !self.wants_rest(log, &pending) {
+            if is_blocked(&pending) || !kind || !self.wants_rest(log, &pending) {
                 continue;
             }
             let names = Names(log);

@@ -21,7 +21,7 @@ import tyrion.support.Json;
  * once more. Its other lock they take as often.
  */
 final class Changing implements Scenario {
-    private static final int TIMES = 1000;
+    private static final int TIMES = 20_480;
 
     private final Block block = new Block();
     private final Method method = new Method();

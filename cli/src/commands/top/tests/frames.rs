@@ -205,8 +205,16 @@ fn screens_have_no_hostile_names() {
     let thread = log.thread(8, &format!("thread{evil}"), "", 0).unwrap();
     let lane = log.lane(thread);
     waits(&mut log, lane, site, &[(9 * S, S, holder)]);
-    let pending =
-        Pending { thread, kind: WaitKind::Monitor, stack, lock, owner: holder, start_ns: 9 * S };
+    let pending = Pending {
+        thread,
+        kind: WaitKind::Monitor,
+        stack,
+        lock,
+        owner: holder,
+        start_ns: 9 * S,
+        seen_ns: 0,
+        flags: 0,
+    };
     log.pending(&pending).unwrap();
     let made = read(&log.finish().unwrap().into_inner());
 

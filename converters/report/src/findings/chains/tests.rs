@@ -90,7 +90,18 @@ impl Story {
         let (lock, kind) = (self.lock(lock), WaitKind::Lock);
         let (thread, owner) = (self.thread(thread).0, self.thread(owner).0);
         let start_ns = START_NS + from_ms * MS;
-        self.log.pending(&Pending { thread, kind, stack: 0, lock, owner, start_ns }).unwrap();
+        self.log
+            .pending(&Pending {
+                thread,
+                kind,
+                stack: 0,
+                lock,
+                owner,
+                start_ns,
+                seen_ns: 0,
+                flags: 0,
+            })
+            .unwrap();
     }
 
     fn finish(self) -> Recording {

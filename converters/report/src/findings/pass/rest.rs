@@ -23,6 +23,11 @@ impl Worker<'_, '_> {
         let min_ns = if part.is_estimated { self.window.min_wait_ns } else { 0 };
         let shown = site.count.is_shown() && taken;
         let is_timed = !self.job.log.facts().lacks.times;
+        let owner = self.wanted.get(cell.owner as usize).filter(|_| cell.owner != 0 && shown);
+        if let Some(owner) = owner {
+            let waits = Delay { count: part.count, wait_ns: part.wait_ns };
+            self.owners.add_folded((wanted.group, owner.group, cell.site), waits);
+        }
         let sums = &mut self.sums;
         let folded = sums.folded.get_mut(usize::from(site.distribution));
         if let Some(folded) = folded.filter(|_| shown) {

@@ -107,6 +107,7 @@ impl Bank {
         let cell = Cell {
             thread: self.threads[thread],
             site: self.sites[site],
+            owner: 0,
             first_ns: START_NS + from_ns,
             last_ns: START_NS + to_ns,
             count: waits.len() as u64,

@@ -1,7 +1,8 @@
 //! Who has what others wait for.
 //!
-//! A slot names the owner as it was when the wait began, as far as the agent
-//! could ask. In trace mode there is another witness: a thread that waits for a
+//! A slot names the owner as it was when the wait began, or when the agent looked for it
+//! later. That is true at the end, too, if the owner has waited since before that moment:
+//! it has not run, and so has not released anything. In trace mode there is another witness: a thread that waits for a
 //! lock while it holds others leaves a record of nesting, which says what it
 //! holds; as long as it waits, it holds that.
 
@@ -23,6 +24,10 @@ pub(super) struct Blocked {
     /// Its place in the list of those who wait, if the owner waits for a lock
     /// itself.
     pub(super) waits_for: Option<usize>,
+    /// The owner has the lock at the end: it has not run since it was seen to have it.
+    pub(super) is_sure: bool,
+    /// It never gives up.
+    pub(super) is_for_ever: bool,
 }
 
 /// Who has a lock.
@@ -37,8 +42,10 @@ pub(super) struct Owner {
 /// How an owner is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// The slot says so.
+    /// The slot says so, of the moment when the wait began.
     Wait,
+    /// The slot says so, of a later moment.
+    Seen,
     /// So says the record of the acquisition at which the owner waits now.
     Nesting,
     /// So says a record of an acquisition like that one, from earlier: each
@@ -79,8 +86,8 @@ type ThreadKey = (u32, u64);
 pub(super) fn blocked(logs: &[Recording], recorded: &Recorded) -> Vec<Blocked> {
     let mut list: Vec<Blocked> = pending(logs)
         .into_iter()
-        .filter(|(_, pending)| is_blocked(pending.kind))
-        .map(|(run, pending)| Blocked { run, pending, owner: None, waits_for: None })
+        .filter(|(_, pending)| is_blocked(pending))
+        .map(|(run, pending)| Blocked::new(logs, run, pending))
         .collect();
     let recordings = recordings(logs);
     let thread_key = |run: u32, thread: u32| -> Option<ThreadKey> {
@@ -99,11 +106,51 @@ pub(super) fn blocked(logs: &[Recording], recorded: &Recorded) -> Vec<Blocked> {
         let is_other = |owner: &Owner| asleep(owner.run, owner.thread) != Some(at);
         blocked.owner = match pending.owner {
             UNKNOWN => holders.of(logs, run, pending.lock).filter(is_other),
-            thread => Some(Owner { run, thread, source: Source::Wait }),
+            thread if pending.seen_ns == 0 => Some(Owner { run, thread, source: Source::Wait }),
+            thread => Some(Owner { run, thread, source: Source::Seen }),
         };
         blocked.waits_for = blocked.owner.and_then(|owner| asleep(owner.run, owner.thread));
     }
+    for at in 0..list.len() {
+        let next = list[at].waits_for.map(|next| list[next].pending.start_ns);
+        list[at].is_sure = list[at].is_sure_of(next);
+    }
     list
+}
+
+impl Blocked {
+    fn new(logs: &[Recording], run: u32, pending: Pending) -> Blocked {
+        let is_for_ever = logs.get(run as usize).is_some_and(|log| !is_timed(log, pending.stack));
+        Blocked { run, pending, owner: None, waits_for: None, is_sure: false, is_for_ever }
+    }
+
+    /// Whether the owner has the lock still. `since_ns`: since when it waits itself.
+    fn is_sure_of(&self, since_ns: Option<u64>) -> bool {
+        let looked_ns = self.pending.start_ns.max(self.pending.seen_ns);
+        match self.owner.map(|owner| owner.source) {
+            Some(Source::Wait | Source::Seen) => since_ns.is_some_and(|it| it <= looked_ns),
+            Some(Source::Nesting) => true,
+            Some(Source::EarlierNesting) | None => false,
+        }
+    }
+}
+
+/// Whether a thread with this stack waits for a limited time: it calls a lock's `tryLock`,
+/// or what that calls.
+fn is_timed(log: &Recording, stack: u32) -> bool {
+    let names = Names(log);
+    names.frames(stack).any(|frame| is_timed_method(&names.stack_frame(frame)))
+}
+
+fn is_timed_method(frame: &str) -> bool {
+    let Some(of_locks) = frame.strip_prefix("java.util.concurrent.") else { return false };
+    let method =
+        of_locks.split('(').next().and_then(|it| it.rsplit('.').next()).unwrap_or_default();
+    match method {
+        // What locks of the program's own are asked.
+        "tryAcquire" | "tryAcquireShared" => false,
+        method => method.starts_with("try") || method.ends_with("Nanos"),
+    }
 }
 
 /// What those who wait hold, by recording and hash.
@@ -203,13 +250,17 @@ fn believed(owners: Vec<Owner>) -> Option<Owner> {
 /// Ranks of those who wait.
 pub(super) const DEADLOCKED: u8 = 0;
 pub(super) const BEHIND: u8 = 1;
-const OTHER: u8 = 2;
+/// In a ring of which it is not sure that it is there.
+pub(super) const MAY_BE: u8 = 2;
+const OTHER: u8 = 3;
 
 /// What becomes of those who wait.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct States {
     /// The rings, each from its member with the smallest place in the list on.
     pub(super) deadlocks: Vec<Vec<usize>>,
+    /// Rings that may be none: somebody in it may run, or gives up.
+    pub(super) possible: Vec<Vec<usize>>,
     /// For each of those who wait.
     pub(super) rank: Vec<u8>,
 }
@@ -217,7 +268,7 @@ pub(super) struct States {
 /// Each thread waits for one other at most, so following them from any leads to
 /// an end or into a ring.
 pub(super) fn states(blocked: &[Blocked]) -> States {
-    let mut states = States { deadlocks: Vec::new(), rank: vec![OTHER; blocked.len()] };
+    let mut states = States { rank: vec![OTHER; blocked.len()], ..States::default() };
     let mut seen_from = vec![usize::MAX; blocked.len()];
     for start in 0..blocked.len() {
         let mut at = Some(start);
@@ -231,8 +282,11 @@ pub(super) fn states(blocked: &[Blocked]) -> States {
         if let Some(first) = at.filter(|&own| seen_from[own] == start) {
             let next = |own: &usize| blocked[*own].waits_for.filter(|&next| next != first);
             let ring: Vec<usize> = std::iter::successors(Some(first), next).collect();
-            ring.iter().for_each(|&own| states.rank[own] = DEADLOCKED);
-            states.deadlocks.push(from_smallest(ring));
+            let is_one = ring.iter().all(|&own| blocked[own].is_sure && blocked[own].is_for_ever);
+            let rank = if is_one { DEADLOCKED } else { MAY_BE };
+            ring.iter().for_each(|&own| states.rank[own] = rank);
+            let rings = if is_one { &mut states.deadlocks } else { &mut states.possible };
+            rings.push(from_smallest(ring));
         }
     }
     for start in 0..blocked.len() {
@@ -244,6 +298,7 @@ pub(super) fn states(blocked: &[Blocked]) -> States {
         }
     }
     states.deadlocks.sort();
+    states.possible.sort();
     states
 }
 
@@ -267,12 +322,16 @@ mod tests {
             lock: 1,
             owner: 0,
             start_ns: 0,
+            seen_ns: 0,
+            flags: 0,
         };
         let blocked = |(at, &waits_for): (usize, &Option<usize>)| Blocked {
             run: 0,
             pending: pending(at),
             owner: None,
             waits_for,
+            is_sure: at != 10,
+            is_for_ever: at != 12,
         };
         for_whom.iter().enumerate().map(blocked).collect()
     }
@@ -288,11 +347,30 @@ mod tests {
             Some(7),
             Some(5),
             Some(6),
-            Some(0), // behind one who is behind
-            Some(9), // itself
+            Some(0),  // behind one who is behind
+            Some(9),  // itself
+            Some(11), // of these, the first is not sure
+            Some(10),
+            Some(13), // of these, the first gives up
+            Some(12),
         ]));
         assert_eq!(states.deadlocks, [vec![1, 2], vec![5, 7, 6], vec![9]]);
-        assert_eq!(states.rank, [1, 0, 0, 2, 2, 0, 0, 0, 1, 0]);
+        assert_eq!(states.possible, [[10, 11], [12, 13]]);
+        assert_eq!(states.rank, [1, 0, 0, 3, 3, 0, 0, 0, 1, 0, 2, 2, 2, 2]);
+    }
+
+    #[test]
+    fn who_tries_gives_up() {
+        for (frame, is_timed) in [
+            ("java.util.concurrent.locks.ReentrantLock.tryLock(ReentrantLock.java:442)", true),
+            ("java.util.concurrent.locks.AbstractQueuedSynchronizer.tryAcquireNanos(X.java)", true),
+            ("java.util.concurrent.locks.AbstractQueuedSynchronizer.doAcquireNanos", true),
+            ("java.util.concurrent.locks.ReentrantLock.lock(ReentrantLock.java:322)", false),
+            ("java.util.concurrent.locks.ReentrantLock$Sync.tryAcquire(X.java)", false),
+            ("com.acme.Cache.tryLock(Cache.java:3)", false),
+        ] {
+            assert_eq!(is_timed_method(frame), is_timed, "{frame}");
+        }
     }
 
     #[test]

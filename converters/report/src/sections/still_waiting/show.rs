@@ -17,7 +17,10 @@ pub(super) fn view(found: &StillWaiting) -> View {
     }
     let mut parts = vec![Part::Text(text)];
     for deadlock in &found.deadlocks {
-        parts.push(Part::Table(ring(deadlock, found)));
+        parts.push(Part::Table(ring("Deadlock", deadlock, found)));
+    }
+    for deadlock in &found.possible_deadlocks {
+        parts.push(Part::Table(ring("Possibly a deadlock", deadlock, found)));
     }
     let waiting = waiting(found);
     // All that it lists may be in deadlocks, and so not in this table.
@@ -66,7 +69,11 @@ fn columns(found: &StillWaiting) -> Vec<Column> {
         waited,
         Column::new("kind", "What kind of wait", 2),
         Column::new("lock", "What it waits for", 0),
-        Column::new("owner", "Who has it, as far as that is known", 0),
+        Column::new(
+            "owner",
+            "Who has it, or had it so long before the end, as far as that is known",
+            0,
+        ),
     ]
 }
 
@@ -74,7 +81,12 @@ fn row(waiting: &Waiting) -> Row {
     let owner = match (waiting.owner.as_str(), waiting.owner_known_by) {
         ("", _) => TableCell::Unknown,
         (owner, "earlier-nesting") => TableCell::name(&format!("{owner} (most likely)")),
-        (owner, _) => TableCell::name(owner),
+        (owner, "nesting") => TableCell::name(owner),
+        (owner, _) if waiting.owner_seen_before_ns == 0 => TableCell::name(owner),
+        (owner, _) => {
+            let before = units::duration(waiting.owner_seen_before_ns);
+            TableCell::name(&format!("{owner}, {before} before"))
+        }
     };
     let title = format!("{} waits in", harmless::name(&waiting.thread));
     Row {
@@ -89,12 +101,13 @@ fn row(waiting: &Waiting) -> Row {
     }
 }
 
-fn ring(deadlock: &Deadlock, found: &StillWaiting) -> Table {
-    let is_one_log = found.deadlocks.iter().all(|other| other.log == deadlock.log);
+fn ring(what: &str, deadlock: &Deadlock, found: &StillWaiting) -> Table {
+    let mut all = found.deadlocks.iter().chain(&found.possible_deadlocks);
+    let is_one_log = all.all(|other| other.log == deadlock.log);
     let log =
         if is_one_log { String::new() } else { format!(" in {}", harmless::name(&deadlock.log)) };
     Table {
-        title: format!("Deadlock{log}: each waits for the next one"),
+        title: format!("{what}{log}: each waits for the next one"),
         columns: columns(found),
         rows: deadlock.threads.iter().map(row).collect(),
         left_out: 0,
@@ -108,7 +121,8 @@ fn waiting(found: &StillWaiting) -> Table {
         "Whether it is in a deadlock, or waits for a thread in one",
         1,
     ));
-    let others = found.waiting.iter().filter(|waiting| waiting.state != "deadlock");
+    let is_other = |it: &&Waiting| !matches!(it.state, "deadlock" | "possible-deadlock");
+    let others = found.waiting.iter().filter(is_other);
     let rows = others.map(|waiting| {
         let mut row = row(waiting);
         let state = if waiting.state == "lock" { "" } else { waiting.state };
@@ -141,7 +155,7 @@ fn idle(found: &StillWaiting) -> Table {
         }
     };
     Table {
-        title: "Waiting for something to happen, which is not a problem".to_owned(),
+        title: "Waiting for something to happen".to_owned(),
         columns: vec![
             Column::new("count", "How many threads", 0),
             Column::new(

@@ -9,7 +9,7 @@ const KIND: WaitKind = WaitKind::Monitor;
 
 /// A wait that has not ended.
 fn pending(thread: u32, (lock, owner): (u32, u32), start_ns: u64, stack: u32) -> Pending {
-    Pending { thread, kind: KIND, stack, lock, owner, start_ns }
+    Pending { thread, kind: KIND, stack, lock, owner, start_ns, seen_ns: 0, flags: 0 }
 }
 
 fn found(logs: &[Recording], filter: &Filter) -> StillWaiting {

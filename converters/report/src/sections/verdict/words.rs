@@ -11,10 +11,7 @@ mod withheld;
 use super::{Finding, GuiltyLock, Instead, Verdict, machine::Machine, next, stuck::Stuck};
 use crate::{
     Findings,
-    findings::{
-        LockRef,
-        names::{is_machinery, short_method},
-    },
+    findings::{LockRef, names::is_machinery, short_names::ShortNames},
     render::percent,
     sections::still_waiting::{Deadlock, Waiting},
 };
@@ -58,12 +55,13 @@ pub(super) fn say(
     stuck: &Stuck,
 ) {
     let instead = verdict.instead.clone().unwrap_or_default();
+    let short = &findings.short_names;
     let lines = match (&stuck.deadlock, stuck.waiting.first()) {
-        (Some(deadlock), _) => of_deadlock(deadlock, stuck),
+        (Some(deadlock), _) => of_deadlock(deadlock, stuck, short),
         (None, Some(first)) => of_waiting(verdict, findings, first, stuck.waiting.len()),
         (None, None) => match (&verdict.lock, verdict.finding) {
             (Some(lock), Finding::NotTimed) => {
-                vec![untimed(verdict, findings), who(lock), advice(lock, machine)]
+                vec![untimed(verdict, findings), who(lock, short), advice(lock, machine, short)]
             }
             (None, Finding::NotTimed) => vec![untimed(verdict, findings)],
             (Some(lock), Finding::Locks | Finding::LocksALittle | Finding::Selected) => {
@@ -76,12 +74,12 @@ pub(super) fn say(
             ],
             (_, Finding::OtherWaits) => {
                 let withheld = verdict.withheld.clone().unwrap_or_default();
-                let [most, place, todo] = withheld::lines(&withheld, machine);
+                let [most, place, todo] = withheld::lines(&withheld, machine, short);
                 vec![most, place, loss(verdict, findings), todo]
             }
             _ => vec![
                 loss(verdict, findings),
-                what(&instead, machine),
+                what(&instead, machine, short),
                 sources(findings, machine),
                 todo(&instead),
             ],
@@ -96,7 +94,9 @@ pub(super) fn not_recorded(verdict: &mut Verdict, findings: &Findings<'_>, machi
     let lines = vec![
         "Whether locks slow this program is not known: only what threads did was recorded."
             .to_owned(),
-        what(&instead, machine).replace("Instead, it", "It").replace("Instead, ", "On the whole, "),
+        what(&instead, machine, &findings.short_names)
+            .replace("Instead, it", "It")
+            .replace("Instead, ", "On the whole, "),
         todo(&instead),
     ];
     finish(verdict, findings, lines);
@@ -120,7 +120,7 @@ fn finish(verdict: &mut Verdict, findings: &Findings<'_>, mut lines: Vec<String>
     verdict.lines = lines;
 }
 
-fn of_deadlock(deadlock: &Deadlock, stuck: &Stuck) -> Vec<String> {
+fn of_deadlock(deadlock: &Deadlock, stuck: &Stuck, short: &ShortNames) -> Vec<String> {
     let names: Vec<String> = deadlock.threads.iter().map(|it| name(&it.thread)).collect();
     // The log of a program that was killed ends with its last record.
     let lasted = match deadlock.lasted_ns {
@@ -144,7 +144,7 @@ fn of_deadlock(deadlock: &Deadlock, stuck: &Stuck) -> Vec<String> {
         count => head.and(&format!(" There are {} more.", thousands(count as u64 - 1))),
     };
     let mut lines = vec![head.0];
-    lines.extend(deadlock.threads.iter().take(OF_DEADLOCK).map(waits));
+    lines.extend(deadlock.threads.iter().take(OF_DEADLOCK).map(|it| waits(it, short)));
     let is_inferred = deadlock.threads.iter().any(|it| it.owner_known_by == "earlier-nesting");
     let certain = match is_inferred {
         true => " The owners are inferred.",
@@ -160,10 +160,11 @@ fn of_deadlock(deadlock: &Deadlock, stuck: &Stuck) -> Vec<String> {
 }
 
 /// What a thread waits for, where, and which thread has it.
-fn waits(waiting: &Waiting) -> String {
+fn waits(waiting: &Waiting, short: &ShortNames) -> String {
     let place = waiting.stack.iter().find(|frame| !is_machinery(frame));
-    let place = place.or(waiting.stack.first()).map(|frame| method(frame)).unwrap_or_default();
-    let line = format!("{} waits for {}", name(&waiting.thread), label(&waiting.lock, 1));
+    let place =
+        place.or(waiting.stack.first()).map(|frame| method(frame, short)).unwrap_or_default();
+    let line = format!("{} waits for {}", name(&waiting.thread), label(&waiting.lock, 1, short));
     let line = if place.is_empty() { line } else { format!("{line} in {place}") };
     match waiting.owner.as_str() {
         "" => format!("{line}; who has it is not known."),
@@ -177,7 +178,8 @@ fn of_waiting(
     first: &Waiting,
     count: usize,
 ) -> Vec<String> {
-    let (thread, lock) = (name(&first.thread), label(&first.lock, 1));
+    let short = &findings.short_names;
+    let (thread, lock) = (name(&first.thread), label(&first.lock, 1, short));
     let waited = duration(first.waited_ns);
     let head = match count {
         1 => format!("{thread} still waited for {lock} when the recording ended, after {waited}."),
@@ -196,7 +198,7 @@ fn of_waiting(
         _ => " Exact: the owner is known.",
     };
     let lost = if verdict.contended == 0 { String::new() } else { loss(verdict, findings) };
-    vec![head, Line(waits(first)).and(known).0, lost, todo]
+    vec![head, Line(waits(first, short)).and(known).0, lost, todo]
 }
 
 fn of_lock(
@@ -206,14 +208,15 @@ fn of_lock(
     lock: &GuiltyLock,
     instead: &Instead,
 ) -> Vec<String> {
+    let short = &findings.short_names;
     let todo = match verdict.finding {
         Finding::LocksALittle => {
-            let what = what(instead, machine);
+            let what = what(instead, machine, short);
             Line("→ There is little to gain.".to_owned()).and(&format!(" {what}")).0
         }
-        _ => advice(lock, machine),
+        _ => advice(lock, machine, short),
     };
-    vec![loss(verdict, findings), who(lock), certainty(lock, findings), todo]
+    vec![loss(verdict, findings), who(lock, short), certainty(lock, findings), todo]
 }
 
 /// How long threads waited, where that is no share of anything.
@@ -260,26 +263,28 @@ fn loss(verdict: &Verdict, findings: &Findings<'_>) -> String {
 }
 
 /// Which lock, who holds it and who waits, as detailed as there is room for.
-fn who(lock: &GuiltyLock) -> String {
+fn who(lock: &GuiltyLock, names: &ShortNames) -> String {
     let whole = LockRef { id: 0, class: String::new(), ..lock.lock.clone() };
     let short = if whole.name.is_empty() { lock.lock.clone() } else { whole };
     // The class that contains the lock, or whose object it is.
     let called = lock.lock.name.rsplit_once(" in ").map_or(&*lock.lock.name, |(_, method)| method);
     let own = match called.rsplit_once('.') {
         Some((class, _)) => class,
-        None => simple_class(&lock.lock.class),
+        None => names.class(&lock.lock.class),
     };
+    let method = |frame: &str| method(frame, names);
     let its = |frame: &str| match method(frame).strip_prefix(&format!("{own}.")) {
         Some(method) => format!("its {method}"),
         None => method(frame),
     };
     let unheld = GuiltyLock { holder: String::new(), holders: String::new(), ..lock.clone() };
+    let called = |lock: &LockRef, objects| label(lock, objects, names);
     let lines = [
-        held_and_waited_for(lock, (&lock.lock, lock.objects), &method),
-        held_and_waited_for(lock, (&short, lock.objects), &method),
-        held_and_waited_for(lock, (&short, 1), &method),
-        held_and_waited_for(lock, (&short, 1), &its),
-        held_and_waited_for(&unheld, (&short, 1), &its),
+        held_and_waited_for(lock, &called(&lock.lock, lock.objects), &method),
+        held_and_waited_for(lock, &called(&short, lock.objects), &method),
+        held_and_waited_for(lock, &called(&short, 1), &method),
+        held_and_waited_for(lock, &called(&short, 1), &its),
+        held_and_waited_for(&unheld, &called(&short, 1), &its),
     ];
     fitting(&lines)
 }
@@ -290,17 +295,13 @@ fn fitting(lines: &[String]) -> String {
     fits.or(lines.last()).cloned().unwrap_or_default()
 }
 
-/// The lock with this name, and the number of objects.
-fn held_and_waited_for(
-    lock: &GuiltyLock,
-    (called, objects): (&LockRef, u64),
-    method: &dyn Fn(&str) -> String,
-) -> String {
+/// Who holds the lock that is called so, and who waits for it.
+fn held_and_waited_for(lock: &GuiltyLock, called: &str, method: &dyn Fn(&str) -> String) -> String {
     let (holder, waiter) = (method(&lock.holder), method(&lock.waiter));
     let who = match (holder.as_str(), lock.holders.as_str()) {
         // The log has no stacks.
         ("", "") if waiter.is_empty() => {
-            return format!("{} has {} of it.", label(called, objects), percent(lock.wait_share));
+            return format!("{called} has {} of it.", percent(lock.wait_share));
         }
         ("", "") if lock.is_of_releases => format!("released in {waiter}"),
         ("", "") => format!("waited for in {waiter}"),
@@ -308,22 +309,22 @@ fn held_and_waited_for(
         (holder, _) if holder == waiter => format!("held and waited for in {waiter}"),
         (holder, _) => format!("held in {holder}, waited for in {waiter}"),
     };
-    format!("{} has {} of it: {who}.", label(called, objects), percent(lock.wait_share))
+    format!("{called} has {} of it: {who}.", percent(lock.wait_share))
 }
 
 /// `AuditLog.append` of `com.acme.bank.AuditLog.append(AuditLog.java:12)`; empty of the
 /// place that stands for all that are not known.
-fn method(frame: &str) -> String {
+fn method(frame: &str, short: &ShortNames) -> String {
     if frame == tyrion_formats::SOMEWHERE {
         return String::new();
     }
-    name(&short_method(frame))
+    name(&short.method(frame))
 }
 
 /// `Cache.lock (ReentrantLock#7)`, `AuditLog#1`, `Account (200 objects)`.
-fn label(lock: &LockRef, objects: u64) -> String {
+fn label(lock: &LockRef, objects: u64, short: &ShortNames) -> String {
     if let Some(class) = lock.initializes() {
-        return name(&format!("initialization of {}", simple_class(class)));
+        return name(&format!("initialization of {}", short.class(class)));
     }
     let (called, class) = lock.telling();
     let identity = match class.strip_suffix(".class") {
@@ -331,18 +332,11 @@ fn label(lock: &LockRef, objects: u64) -> String {
         Some(_) => String::new(),
         None => lock.identity(),
     };
-    let label = name(&lock_called(called, simple_class(class), &identity));
+    let label = name(&lock_called(called, short.class(class), &identity));
     match objects {
         0 | 1 => label,
         objects => format!("{label}, {} objects,", thousands(objects)),
     }
-}
-
-/// `Cache` of `com.acme.Cache`, and `Cache.class` of its class object.
-fn simple_class(class: &str) -> &str {
-    let own = class.strip_suffix(".class").unwrap_or(class);
-    let package = own.rfind('.').map_or(0, |at| at + 1);
-    class.get(package..).unwrap_or_default()
 }
 
 fn name(name: &str) -> String {
@@ -352,22 +346,6 @@ fn name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn methods_are_as_short_as_they_can_be_searched_for() {
-        for (frame, short) in [
-            ("com.acme.bank.AuditLog.append(AuditLog.java:12)", "AuditLog.append"),
-            ("a.Outer$Inner.<init>(Outer.java)", "Outer$Inner.<init>"),
-            ("Main.main", "Main.main"),
-            ("main.(*Ledger).Transfer", "main.(*Ledger).Transfer"),
-            ("acme.com/shop.(*Cart).Add", "shop.(*Cart).Add"),
-            ("[no probe]", "[no probe]"),
-            ("", ""),
-        ] {
-            assert_eq!(method(frame), short);
-            assert!(frame.contains(short), "a piece of it");
-        }
-    }
 
     #[test]
     fn clauses_are_left_out_where_they_do_not_fit() {
@@ -382,6 +360,7 @@ mod tests {
             class: class.to_owned(),
             id,
         };
+        let label = |lock: &LockRef, objects| label(lock, objects, &ShortNames::default());
         assert_eq!(label(&lock("Cache.lock", "a.b.Sync", 7), 1), "Cache.lock (Sync#7)");
         assert_eq!(label(&lock("", "a.Account", 0), 12), "Account, 12 objects,");
         assert_eq!(label(&lock("", "a.b.Foo.class", 2), 1), "Foo.class");

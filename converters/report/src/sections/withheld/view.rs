@@ -2,7 +2,6 @@
 
 use super::{WithheldPlace, WithheldWaits};
 use crate::{
-    findings::names::short_method,
     render::percent,
     view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
@@ -80,7 +79,8 @@ fn places(withheld: &WithheldWaits) -> Table {
 fn woken_by(place: &WithheldPlace) -> Option<Detail> {
     let first = place.wakers.first()?;
     let threads = harmless::name(&first.threads);
-    let at = first.at.as_ref().map(|at| format!(" in {}", harmless::name(&short_method(at))));
+    let method = |at: &str| at.split('(').next().unwrap_or_default().to_owned();
+    let at = first.at.as_ref().map(|at| format!(" in {}", harmless::name(&method(at))));
     let share = percent(first.wait_share);
     let title = format!("woken by {threads}{}, {share} of the wait", at.unwrap_or_default());
     Some(Detail::of_names(title, &first.stack))

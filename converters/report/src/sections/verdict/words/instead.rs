@@ -4,14 +4,14 @@ use super::{
     super::{Activity, Instead, machine::Machine},
     Line, method,
 };
-use crate::{Findings, render::percent};
+use crate::{Findings, findings::short_names::ShortNames, render::percent};
 use tyrion_converters::outputs::units::{counted, duration};
 
 /// What takes the time instead.
-pub(super) fn what(instead: &Instead, machine: &Machine) -> String {
+pub(super) fn what(instead: &Instead, machine: &Machine, short: &ShortNames) -> String {
     let used = machine.used();
     let of_samples = match instead.place_share {
-        Some(share) => format!("{} ({})", method(&instead.place), percent(share)),
+        Some(share) => format!("{} ({})", method(&instead.place, short), percent(share)),
         None => String::new(),
     };
     let used = used.map(|used| format!(": it used {used}")).unwrap_or_default();

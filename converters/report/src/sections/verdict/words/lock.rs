@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     Findings,
+    findings::short_names::ShortNames,
     render::percent,
     sections::shared::{plus_minus, share},
 };
@@ -50,9 +51,9 @@ pub(super) fn certainty(lock: &GuiltyLock, findings: &Findings<'_>) -> String {
 }
 
 /// What to do where nobody is known to hold it.
-fn of_unheld(lock: &GuiltyLock) -> String {
+fn of_unheld(lock: &GuiltyLock, short: &ShortNames) -> String {
     let Some(by) = &lock.woken_by else {
-        let waiter = method(&lock.waiter);
+        let waiter = method(&lock.waiter, short);
         if waiter.is_empty() {
             return "→ Find out who holds it, and why that takes long.".to_owned();
         }
@@ -67,7 +68,7 @@ fn of_unheld(lock: &GuiltyLock) -> String {
     let anywhere = format!("→ Look at what {threads} does before it ends these waits.");
     match &by.at {
         Some(at) => {
-            let at = method(at);
+            let at = method(at, short);
             fitting(&[
                 format!("→ Look at what {threads} does before {at}, which ends these waits."),
                 anywhere,
@@ -87,10 +88,10 @@ fn rare_long_holds(place: &str, hold: &str, most: &str, machine: &Machine) -> St
 }
 
 /// What to do about a lock.
-pub(super) fn advice(lock: &GuiltyLock, machine: &Machine) -> String {
+pub(super) fn advice(lock: &GuiltyLock, machine: &Machine, short: &ShortNames) -> String {
     let hold = lock.mean_hold_ns.map(duration).unwrap_or_default();
     let wait = duration(lock.mean_wait_ns);
-    let holder = method(&lock.holder);
+    let holder = method(&lock.holder, short);
     let place = if holder.is_empty() { "the code that holds it".to_owned() } else { holder };
     match lock.cause {
         Cause::LongHolds => {
@@ -128,7 +129,7 @@ pub(super) fn advice(lock: &GuiltyLock, machine: &Machine) -> String {
         Cause::Initialization => {
             "→ Do less while the class is initialized; it is waited for only once.".to_owned()
         }
-        Cause::Unknown if lock.holder_known_by == KnownBy::Unknown => of_unheld(lock),
+        Cause::Unknown if lock.holder_known_by == KnownBy::Unknown => of_unheld(lock, short),
         Cause::Unknown if machine.is_saturated() => {
             let used = machine.used().map(|used| format!(" It used {used}.")).unwrap_or_default();
             Line(

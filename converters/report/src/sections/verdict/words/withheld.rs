@@ -7,11 +7,11 @@ use super::{
     },
     Line, fitting, method, name,
 };
-use crate::{render::percent, sections::withheld::WokenBy};
+use crate::{findings::short_names::ShortNames, render::percent, sections::withheld::WokenBy};
 use tyrion_converters::outputs::units::{counted, duration};
 
 /// How much they took, where most of it was and who ended it, and what to do.
-pub(super) fn lines(loss: &WithheldLoss, machine: &Machine) -> [String; 3] {
+pub(super) fn lines(loss: &WithheldLoss, machine: &Machine, short: &ShortNames) -> [String; 3] {
     let (took, waits) = (duration(loss.wait_ns), counted(loss.waits, "wait"));
     let lost = percent(loss.lost_share);
     [
@@ -19,8 +19,8 @@ pub(super) fn lines(loss: &WithheldLoss, machine: &Machine) -> [String; 3] {
             "Waits other than for locks kept threads from work for {lost} of their time: {took} in \
              {waits}."
         ),
-        Line(place(loss)).and(&format!("; counted: {}", loss.reason)).0 + ".",
-        used_up(todo(loss), machine),
+        Line(place(loss, short)).and(&format!("; counted: {}", loss.reason)).0 + ".",
+        used_up(todo(loss, short), machine),
     ]
 }
 
@@ -32,20 +32,21 @@ fn used_up(todo: String, machine: &Machine) -> String {
 }
 
 /// Where most of the wait was, and who ended it.
-fn place(loss: &WithheldLoss) -> String {
-    let most = format!("{} has {} of it", method(&loss.place), percent(loss.place_share));
+fn place(loss: &WithheldLoss, short: &ShortNames) -> String {
+    let most = format!("{} has {} of it", method(&loss.place, short), percent(loss.place_share));
     let Some(by) = &loss.woken_by else { return most };
     let (threads, share) = (name(&by.threads), percent(by.wait_share));
     let somewhere = format!("{most}, woken by {threads} ({share})");
     match &by.at {
-        Some(at) => {
-            fitting(&[format!("{most}, woken by {threads} in {} ({share})", method(at)), somewhere])
-        }
+        Some(at) => fitting(&[
+            format!("{most}, woken by {threads} in {} ({share})", method(at, short)),
+            somewhere,
+        ]),
         None => somewhere,
     }
 }
 
-fn todo(loss: &WithheldLoss) -> String {
+fn todo(loss: &WithheldLoss, short: &ShortNames) -> String {
     let is_other =
         |root: &&Root| loss.woken_by.as_ref().is_none_or(|by| by.threads != root.threads);
     match (loss.root.as_ref().filter(is_other), &loss.woken_by) {
@@ -58,7 +59,7 @@ fn todo(loss: &WithheldLoss) -> String {
             format!(
                 "→ Look at what {} does before {}, which these waits are for.",
                 name(threads),
-                method(at)
+                method(at, short)
             ),
             format!("→ Look at what {} does before that.", name(threads)),
         ]),
