@@ -20,6 +20,7 @@ mod log;
 mod message;
 mod options;
 mod own_cpu;
+mod random;
 mod recorder;
 mod sample;
 mod spawn;

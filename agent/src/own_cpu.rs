@@ -13,13 +13,10 @@
 //! like it were seen, see [`Chosen::add`]; with 64 of 10 ms, a short program would be
 //! told that recording took more than all of its time.
 
-use crate::{clock, spawn};
-use std::{
-    cell::Cell,
-    sync::{
-        OnceLock,
-        atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
-    },
+use crate::{clock, random, spawn};
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
 };
 
 /// One call in so many is measured; a power of two.
@@ -34,11 +31,6 @@ const LEAST_MEAN_NS: i64 = 2_000;
 /// one may be less than reading the clock takes.
 static RARE_NS: AtomicI64 = AtomicI64::new(0);
 static CHOSEN: Chosen = Chosen::new();
-
-thread_local! {
-    /// The state of the random numbers; 0 before the first.
-    static RANDOM: Cell<u64> = const { Cell::new(0) };
-}
 
 /// What the agent's code has taken on threads of the program, in ns; estimated.
 pub fn taken_ns() -> u64 {
@@ -89,33 +81,7 @@ impl Chosen {
 
 #[inline]
 fn is_chosen() -> bool {
-    // A thread that is about to end has no locals any more.
-    RANDOM.try_with(|random| next(random) >> 32 & (EVERY - 1) == 0).unwrap_or(false)
-}
-
-/// xorshift64
-#[inline]
-fn next(random: &Cell<u64>) -> u64 {
-    let mut state = random.get();
-    if state == 0 {
-        state = seed(random);
-    }
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    random.set(state);
-    state
-}
-
-/// Another one for each thread; never 0.
-#[cold]
-fn seed(random: &Cell<u64>) -> u64 {
-    let here = std::ptr::from_ref(random).addr() as u64;
-    // The finalizer of MurmurHash3: neighbours have nothing in common.
-    let mut mixed = here ^ clock::now_ns().rotate_left(32);
-    mixed = (mixed ^ mixed >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    mixed = (mixed ^ mixed >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    (mixed ^ mixed >> 33) | 1
+    random::number().is_some_and(|number| number >> 32 & (EVERY - 1) == 0)
 }
 
 /// Measures a call, in ns, and adds it.

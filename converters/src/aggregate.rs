@@ -8,6 +8,7 @@
 //! (thread, site), not with the events.
 
 mod acquired;
+mod asked;
 mod build;
 mod fold;
 mod hash;

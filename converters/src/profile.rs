@@ -50,6 +50,8 @@ pub struct Profile {
     pub sections: Vec<SectionRow>,
     /// Whether waits were charged to holders in any run, and are here.
     pub has_blame: bool,
+    /// Whether some of that was estimated from what waiters asked: not in trace mode.
+    pub is_blame_sampled: bool,
     /// Waits charged to those who held what others waited for, in ascending
     /// order of (thread, stack, lock, kind, waiter's stack), each of those at
     /// most once.
@@ -270,6 +272,13 @@ pub struct BlameRow {
     pub count: u64,
     /// Their durations added up, in ns.
     pub blamed_ns: u64,
+    /// How many of the innermost frames of the stack were called by the one that has the
+    /// lock, where that is known.
+    pub above: u32,
+    /// How many answers of owners that was estimated from; 0 where it was not.
+    pub answers: u64,
+    /// The root of the sum of the squares of what each answer stands for, in ns.
+    pub error_ns: u64,
 }
 
 /// How long one thread was in one stack, in one state.

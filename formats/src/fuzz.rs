@@ -140,6 +140,10 @@ fn places_of(log: &Recording, entry: &Entry<'_>) -> usize {
             let is_other = sampled.state() == ThreadState::Other;
             return 1 + usize::from(stack.is_some()) + usize::from(told || is_other);
         }
+        Entry::Holder(answered) => {
+            let stack = log.definitions().stacks().get(answered.holder.stack);
+            return 1 + usize::from(stack.is_some());
+        }
         Entry::Wake(woken) => {
             let stack = log.definitions().stacks().get(woken.wake.stack);
             return 1 + usize::from(stack.is_some()) + usize::from(woken.at_ns() != 0);

@@ -51,11 +51,11 @@ pub use inputs::{INPUTS, read_with};
 pub use open::recognise;
 pub use original::SOMEWHERE;
 pub use recording::{
-    Capabilities, ChunkRef, ClassDef, Collection, Defined, Definitions, DenseTable, Entry, Event,
-    Events, Facts, HoldMode, Lacks, LockSite, MethodDef, ModeChange, ModeSpan, OptionChange,
-    Owners, Pause, Recording, Records, Sampled, ShortWaits, SparseTable, StackDef, Stacks,
-    TakeRecords, Text, ThreadDef, ThreadSpan, TraceRecord, Traced, UNKNOWN, WaitSite, Woken,
-    visit_two,
+    Answered, Capabilities, ChunkRef, ClassDef, Collection, Defined, Definitions, DenseTable,
+    Entry, Event, Events, Facts, HoldMode, Lacks, LockSite, MethodDef, ModeChange, ModeSpan,
+    OptionChange, Owners, Pause, Recording, Records, Sampled, ShortWaits, SparseTable, StackDef,
+    Stacks, TakeRecords, Text, ThreadDef, ThreadSpan, TraceRecord, Traced, UNKNOWN, WaitSite,
+    Woken, visit_two,
 };
 pub use sniff::FileKind;
 pub use tyrion_wire as wire;

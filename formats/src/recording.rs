@@ -6,6 +6,7 @@
 //! one decoder, ten bytes or so a wait, and whoever reads a recording twice
 //! decodes it twice without parsing the file again.
 
+mod answered;
 pub(crate) mod capabilities;
 mod chunk;
 mod collections;
@@ -24,6 +25,7 @@ pub(crate) mod state;
 mod table;
 mod woken;
 
+pub use answered::Answered;
 pub use capabilities::{Capabilities, Lacks, Owners, ShortWaits};
 pub use chunk::ChunkRef;
 pub(crate) use chunk::Chunks;

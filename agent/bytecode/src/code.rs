@@ -189,7 +189,9 @@ impl<'c, 'a> Code<'c, 'a> {
 }
 
 /// The instructions of some code in the order of their places. Ends after the first error.
-fn decode<'a>(mut code: Reader<'a>) -> impl Iterator<Item = Result<Instruction<'a>>> + use<'a> {
+pub(crate) fn decode<'a>(
+    mut code: Reader<'a>,
+) -> impl Iterator<Item = Result<Instruction<'a>>> + use<'a> {
     let mut pc = Pc(0);
     core::iter::from_fn(move || {
         if code.is_empty() {

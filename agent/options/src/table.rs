@@ -74,6 +74,10 @@ options! {
         /// stack if the wait has lasted a millisecond; in trace mode also the thread that
         /// notifies an object
         wakers: bool = true => Flag, { name: "wakers", value_name: "BOOL", ..USUAL }
+        /// Whether some of the threads that wait for a lock ask what its owner is doing: its
+        /// stack and state, at most 200 times a second, and for at most 0.5 % of the
+        /// program's CPU time; in trace mode it is recorded who held locks, and nobody asks
+        holders: bool = true => Flag, { name: "holders", value_name: "BOOL", ..USUAL }
         /// Do not record threads whose name matches one of these patterns, with * and
         /// ?, separated by semicolons
         exclude_threads: Vec<Pattern> = Vec::new() => Patterns, {

@@ -201,6 +201,7 @@ fn at_work(
         }
     }
     contention.set_on(waits);
+    contention.ask_holders(waits && modes.locks == Locks::Contention);
     if !waits {
         contention.end_all_found();
     }

@@ -247,6 +247,9 @@ fn open(
     if options.wakers {
         contention.note_wakers();
     }
+    if options.holders {
+        contention.want_holders();
+    }
     let recorder = contention.recorder();
     if let Ok(monitors) = monitors {
         recorder.tell_owners(java, monitors);

@@ -73,8 +73,9 @@ impl Contention {
         if waits.generation() == generation.number && is_still {
             let kind = WaitKind::Monitor;
             let (owner, monitor) = self.owner_of_blocked(&generation, java, known);
-            let (stack, place, seen) = (stack.id, stack.place, None);
-            let pending = PendingWait { kind, start_ns, stack, lock, place, owner, monitor, seen };
+            let (stack, place, none) = (stack.id, stack.place, PendingWait::NONE);
+            let pending =
+                PendingWait { kind, start_ns, stack, lock, place, owner, monitor, ..none };
             waits.monitor = Some(pending);
             known.publish(&mut waits, &generation);
         }

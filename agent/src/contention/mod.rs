@@ -4,10 +4,11 @@
 //! - [`found`]: those that were under way when recording began
 //! - [`inferred`]: the same, where the parks are all that is seen
 //! - [`locks`]: what is waited for
-//! - [`owners`]: who has it
+//! - [`owners`]: who has it, and [`holders`] what that one does
 //! - [`wakers`], [`object_waiters`]: who ends the wait
 
 mod found;
+mod holders;
 mod inferred;
 mod locks;
 mod object_waiters;
@@ -19,13 +20,10 @@ use crate::{
     clock,
     jvm::{Java, Object},
     log::lane::EndedWait,
-    recorder::{
-        EventContext, Recorder, Way,
-        observe::WaitObserver,
-        threads::{Owner, PendingWait},
-    },
+    recorder::{EventContext, Recorder, Way, observe::WaitObserver, threads::PendingWait},
     sync::Turn,
 };
+use holders::Holders;
 pub use inferred::ParkLimit;
 use inferred::ParksAlone;
 use locks::Coming;
@@ -50,6 +48,8 @@ pub struct Contention {
     locks: AtomicU32,
     /// Taken while an object gets its tag, so that it gets one.
     naming: Turn,
+    /// Asks what those do who have a lock.
+    holders: Holders,
     /// Who else wants to know of waits.
     observer: OnceLock<&'static dyn WaitObserver>,
     /// What is asked of the JDK's classes once parks are all that is seen.
@@ -66,6 +66,7 @@ impl Contention {
             object_waiters: ObjectWaiters::default(),
             locks: AtomicU32::new(0),
             naming: Turn::default(),
+            holders: Holders::new(),
             observer: OnceLock::new(),
             parks_alone: OnceLock::new(),
         }
@@ -106,14 +107,20 @@ impl Contention {
         wanted: Wanted,
     ) {
         let start_ns = clock::now_ns();
+        let mut question = None;
         self.recorder.with(java, thread, true, |context, waits| {
             waits.reacquiring = None;
             self.settle(context, waits);
             let asked_ns = self.observer().and_then(|observer| observer.asked_ns(context.thread));
             let start_ns = asked_ns.unwrap_or(start_ns);
             let how = (WaitKind::Monitor, start_ns, Some(wanted));
-            waits.monitor = Some(self.begin(context, java, object, how));
+            let pending = self.begin(context, java, object, how);
+            question = self.chooses(&pending);
+            waits.monitor = Some(pending);
         });
+        if let Some(question) = question {
+            self.ask(java, thread, &question, object, || self.is_owned_still(&wanted));
+        }
     }
 
     /// The current thread has got the monitor that it waited for.
@@ -140,9 +147,8 @@ impl Contention {
         self.recorder.with(java, thread, true, |context, _| {
             let stack = self.recorder.stack(context, java, probes).id;
             let lock = self.lock_of(context.generation, java, object, Coming::UNSEEN).id;
-            let (kind, owner) = (WaitKind::Monitor, Owner::default());
-            let (monitor, seen) = (0, None);
-            let pending = PendingWait { kind, start_ns, stack, lock, place, owner, monitor, seen };
+            let kind = WaitKind::Monitor;
+            let pending = PendingWait { kind, start_ns, stack, lock, place, ..PendingWait::NONE };
             self.end(context, pending, end_ns, Outcome::Granted, 0);
         });
     }
@@ -205,8 +211,8 @@ impl Contention {
         };
         let wanted = wanted.unwrap_or_default();
         let (owner, monitor) = (self.owner_of_wanted(context, java, &wanted), wanted.monitor);
-        let (stack, lock, seen) = (stack.id, lock.id, None);
-        let pending = PendingWait { kind, start_ns, stack, lock, place, owner, monitor, seen };
+        let (stack, lock, none) = (stack.id, lock.id, PendingWait::NONE);
+        let pending = PendingWait { kind, start_ns, stack, lock, place, owner, monitor, ..none };
         self.observe_begin(context, java, pending, object);
         pending
     }
@@ -246,6 +252,7 @@ impl Contention {
     ) {
         let contention = pending.kind.is_contention();
         let wake = self.wake_of(context, &pending, end_ns, outcome);
+        self.holders.note_end(&pending, end_ns);
         let observer = self.observer();
         let blame = observer.map(|observer| observer.wait_ends(context.thread, &pending, end_ns));
         let Some(site) = self.recorder.site(context, &pending) else {
@@ -268,6 +275,9 @@ impl Contention {
         self.recorder.totals().ended(context.thread, &ended, written);
         if let Some(wake) = wake.filter(|_| written) {
             self.write_wake(context, &ended, &wake);
+        }
+        if let Some(answer) = pending.answer.filter(|_| written) {
+            self.write_holder(context, &ended, &answer);
         }
         if let (Some(observer), Some(blame)) = (observer, blame) {
             observer.wait_written(context, site, blame);

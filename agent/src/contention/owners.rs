@@ -236,6 +236,14 @@ impl Contention {
         Wanted { monitor, owned, owner_id: self.recorder.owner_id_of(owned) }
     }
 
+    /// Whether the monitor that the current thread is about to wait for has the same owner
+    /// still.
+    pub(super) fn is_owned_still(&self, wanted: &Wanted) -> bool {
+        let monitors = self.recorder.monitors();
+        let owned = monitors.map(|monitors| monitors.owner_of_pending(wanted.monitor));
+        owned == Some(wanted.owned) && wanted.owner_id == self.recorder.owner_id_of(wanted.owned)
+    }
+
     /// The owner as the log has it, of a monitor that the context's thread waits for.
     pub(super) fn owner_of_wanted(
         &self,
@@ -244,10 +252,7 @@ impl Contention {
         wanted: &Wanted,
     ) -> Owner {
         let owner_id = wanted.owner_id.filter(|&java_id| java_id != context.thread.java_id);
-        let is_still = || {
-            let monitors = self.recorder.monitors();
-            monitors.is_some_and(|it| it.owner_of_pending(wanted.monitor) == wanted.owned)
-        };
+        let is_still = || self.is_owned_still(wanted);
         let owner = owner_id.and_then(|java_id| {
             let known = self.thread_of_owner(context.generation, java, java_id, is_still)?;
             Some(self.as_owner(context.generation, &known))

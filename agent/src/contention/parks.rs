@@ -62,6 +62,7 @@ impl Contention {
         if !self.is_on() {
             return;
         }
+        let mut question = None;
         self.recorder.with(java, thread, true, |context, waits| {
             context.ends_unseen(false);
             self.end_found(context, waits, None);
@@ -81,9 +82,14 @@ impl Contention {
             context.ends_unseen(!context.thread.is_virtual());
             if acquiring.wait.is_none() {
                 let (start_ns, shared) = (acquiring.start_ns, acquiring.shared);
-                acquiring.wait = Some(self.begin_park(context, java, thread, shared, start_ns));
+                let pending = self.begin_park(context, java, thread, shared, start_ns);
+                question = self.chooses(&pending);
+                acquiring.wait = Some(pending);
             }
         });
+        if let Some(question) = question {
+            self.ask_of_lock(java, thread, &question);
+        }
     }
 
     /// The current thread has returned from a park.
@@ -184,10 +190,8 @@ impl Contention {
         start_ns: u64,
     ) -> PendingWait {
         if blocker.is_null() {
-            let (kind, owner) = (WaitKind::Park, Owner::default());
-            let (stack, lock, place) = (stack.id, id::UNKNOWN, id::UNKNOWN);
-            let (monitor, seen) = (0, None);
-            return PendingWait { kind, start_ns, stack, lock, place, owner, monitor, seen };
+            let (kind, stack) = (WaitKind::Park, stack.id);
+            return PendingWait { kind, start_ns, stack, ..PendingWait::NONE };
         }
         let lock = self.lock_of(generation, java, blocker, coming);
         let owner = match lock.flavor.has_owner() {
@@ -197,7 +201,7 @@ impl Contention {
         let kind = lock.flavor.kind(shared.unwrap_or(stack.path.shared), stack.reacquires);
         let is_taken = kind.is_contention() || kind == WaitKind::Condition;
         let place = if is_taken { stack.place } else { id::UNKNOWN };
-        let (stack, lock, monitor, seen) = (stack.id, lock.id, 0, None);
-        PendingWait { kind, start_ns, stack, lock, place, owner, monitor, seen }
+        let (stack, lock) = (stack.id, lock.id);
+        PendingWait { kind, start_ns, stack, lock, place, owner, ..PendingWait::NONE }
     }
 }

@@ -6,7 +6,7 @@
 //! - [`pending`]: what others are waiting for right now
 //! - [`stacks`]: ids of stacks
 //! - [`java_threads`], [`lifetimes`], [`os_thread`]: what is known of threads
-//! - [`owners`]: which thread a monitor's owner is
+//! - [`owners`]: which thread a monitor's owner is, and [`holders`] what it does
 //! - [`collections`]: pauses of the garbage collector
 //! - [`classes`]: what is known of locks by their objects alone
 //! - [`records`]: records of another thread than the current one
@@ -21,6 +21,7 @@ mod collections;
 mod context;
 mod cost;
 mod groups;
+mod holders;
 mod java_threads;
 mod lifetimes;
 mod modes;
@@ -39,6 +40,7 @@ mod totals;
 
 pub use classes::lock_id_of_tag;
 pub use context::EventContext;
+pub use holders::{HolderStack, Sought};
 pub use takers::{Way, is_telling};
 pub use totals::Totals;
 
@@ -51,6 +53,7 @@ use crate::{
 };
 use collections::Collections;
 use cost::CostMeter;
+use holders::Sections;
 use jvmti_bindings::sys::jni::jmethodID;
 use modes::Changed;
 use owners::Owners;
@@ -104,6 +107,8 @@ pub struct Recorder {
     takers: Takers,
     /// Who owns monitors.
     owners: Owners,
+    /// In which parts of methods they have locks.
+    sections: Sections,
     /// The methods of the classes that probes call: no frames of the program's.
     probes: [OnceLock<Vec<usize>>; PROBE_CLASSES],
     /// What else there is to do when recording stops for good.
@@ -146,6 +151,7 @@ impl Recorder {
             places: Places::new(),
             takers: Takers::default(),
             owners: Owners::default(),
+            sections: Sections::default(),
             probes: Default::default(),
             on_give_up: OnceLock::new(),
             gave_up: OnceLock::new(),

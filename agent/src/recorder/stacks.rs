@@ -350,6 +350,20 @@ impl Recorder {
         self.stack_of_other(generation, java, thread, (1, Way::Park))
     }
 
+    /// The id of a stack of another thread's, of which there are so many frames, in no
+    /// group.
+    pub(super) fn stack_of_frames(
+        &self,
+        generation: &Generation,
+        java: Java,
+        frames: &mut [jvmtiFrameInfo],
+        count: usize,
+    ) -> u32 {
+        let kept = Kept { is_own: false, ..self.kept(&frames[..count], |_| 0, None) };
+        let print = within(0, self.print(frames, &kept));
+        self.define(generation, java, (print, frames), &kept, 0).map_or(id::EMPTY_STACK, |it| it.id)
+    }
+
     fn stack_of_other(
         &self,
         generation: &Generation,

@@ -1,6 +1,7 @@
 //! `tyrion dump`: a log's records, one a line.
 
 mod collections;
+mod holder;
 pub mod pending;
 pub mod record;
 mod sample;
@@ -196,6 +197,7 @@ impl<'a> Dump<'a> {
                             Entry::Traced(traced) => self.traced(out, &traced)?,
                             Entry::Sample(sampled) => self.sample(out, &sampled)?,
                             Entry::Wake(woken) => self.wake(out, &woken)?,
+                            Entry::Holder(answered) => self.holder(out, &answered)?,
                             _ => {}
                         }
                     }

@@ -1,6 +1,7 @@
 //! From the sums of trace mode to rows of the profile.
 
 use super::{
+    asked::Estimated,
     ids::WaitKey,
     resolve::Resolver,
     spread::shares,
@@ -77,7 +78,11 @@ pub(super) struct Rows<'r, 'a> {
 
 impl Rows<'_, '_> {
     /// The rows by thread.
-    pub(super) fn of(&mut self, mut sums: TraceSums) -> BTreeMap<u32, ThreadRows> {
+    pub(super) fn of(
+        &mut self,
+        mut sums: TraceSums,
+        waits: &BTreeMap<u32, Sums>,
+    ) -> BTreeMap<u32, ThreadRows> {
         // What nobody asks for is left out first: what it names does not become
         // part of the profile.
         let wanted = |thread: u32| self.threads.binary_search(&thread).is_ok();
@@ -94,16 +99,24 @@ impl Rows<'_, '_> {
             // does not stand in it.
             merge(&mut rows.acquisitions);
         }
-        let blames = sums.blames.iter().map(|(&(thread, stack, place, site), charged)| {
-            ((thread, stack, Some(place), site), *charged)
+        let charged = |charged: Sums| Estimated { charged, ..Estimated::default() };
+        let blames = sums.blames.iter().map(|(&(thread, stack, place, site), sums)| {
+            ((thread, stack, Some(place), site), charged(*sums))
         });
-        for (thread, blames) in self.charged(blames) {
+        let asked = std::mem::take(&mut sums.asked).charge(waits).into_iter();
+        let asked = asked.filter(|((thread, ..), _)| wanted(*thread)).map(
+            |((thread, stack, place, site), estimated)| {
+                ((thread, stack, Some(place), site), estimated)
+            },
+        );
+        let blames: Vec<_> = blames.chain(asked).collect();
+        for (thread, blames) in self.charged(blames.into_iter()) {
             rows.entry(thread).or_default().blames = blames;
         }
         let wakes = sums
             .wakes
             .iter()
-            .map(|(&(thread, stack, site), ended)| ((thread, stack, None, site), *ended));
+            .map(|(&(thread, stack, site), ended)| ((thread, stack, None, site), charged(*ended)));
         for (thread, wakes) in self.charged(wakes) {
             rows.entry(thread).or_default().wakes = wakes;
         }
@@ -214,12 +227,13 @@ impl Rows<'_, '_> {
     /// Waits by the thread that they are charged to, as its rows.
     fn charged(
         &mut self,
-        charges: impl Iterator<Item = (ChargeKey, Sums)>,
+        charges: impl Iterator<Item = (ChargeKey, Estimated)>,
     ) -> BTreeMap<u32, Vec<BlameRow>> {
-        let mut charges: Vec<(ChargeKey, Sums)> = charges.collect();
-        charges.sort_unstable_by_key(|(key, _)| *key);
+        let mut charges: Vec<(ChargeKey, Estimated)> = charges.collect();
+        charges.sort_unstable_by_key(|(key, it)| (*key, it.above));
         let mut rows: BTreeMap<u32, Vec<BlameRow>> = BTreeMap::new();
-        for ((thread, stack, place, site), charged) in charges {
+        for ((thread, stack, place, site), estimated) in charges {
+            let Estimated { charged, above, answers, error_ns } = estimated;
             let at = self.key_of_site.get(site as usize).map_or(usize::MAX, |&at| at as usize);
             let Some(&(waiter_stack, lock, kind)) = self.wait_keys.get(at) else { continue };
             let stack = match (stack, place) {
@@ -234,6 +248,9 @@ impl Rows<'_, '_> {
                 waiter_stack,
                 count: charged.count,
                 blamed_ns: charged.wait_ns,
+                above,
+                answers,
+                error_ns,
             });
         }
         rows.values_mut().for_each(merge);

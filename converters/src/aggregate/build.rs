@@ -2,6 +2,7 @@
 
 use super::{
     acquired::{Rows, ThreadRows},
+    asked::waits_by_site,
     ids::{LogIds, WaitKey},
     known::thread_of,
     pass::LogSums,
@@ -102,6 +103,7 @@ impl<'a> Builder<'a> {
         self.note_samples(log, &sums);
         self.out.damage.append(&mut sums.damage);
         let (trace, samples) = (sums.trace, sums.samples);
+        let waits = waits_by_site(sums.recorded.iter().chain(&sums.folded));
         let threads = self.chosen_threads(log, run, (sums.recorded, sums.folded), &trace, &samples);
         let ids: Vec<u32> = threads.iter().map(|(thread, _)| *thread).collect();
         let used = used_sites(log, &threads, &trace);
@@ -119,7 +121,7 @@ impl<'a> Builder<'a> {
             key_of_site: &key_of_site,
             resolver: &mut resolver,
         }
-        .of(trace);
+        .of(trace, &waits);
         let by_state = sampled::add_rows(samples, &ids, self.filter, &mut resolver, &mut rows);
         let known = resolver.into_ids();
         for (sum, totals) in self.out.states.iter_mut().zip(by_state) {
@@ -203,7 +205,8 @@ impl<'a> Builder<'a> {
         self.out.acquisitions = self.out.acquisitions.saturating_add(sums.acquisitions);
         let (profile, notes) = (&mut self.out.profile, &mut self.out.notes);
         profile.has_acquisitions |= scope.acquisitions;
-        profile.has_blame |= scope.blame;
+        profile.has_blame |= scope.blame || !sums.asked.is_empty();
+        profile.is_blame_sampled |= !sums.asked.is_empty();
         profile.has_wakers |= log.has_wakers() || !sums.wakes.is_empty();
         if log.is_trace() {
             notes.hold_unmeasured |= log.hold_mode() == HoldMode::None && scope.acquisitions;
@@ -248,7 +251,7 @@ impl<'a> Builder<'a> {
         let traced =
             trace.cells.keys().map(|key| key.0).chain(trace.blames.keys().map(|key| key.0));
         let wakers = trace.wakes.keys().map(|key| key.0);
-        for thread in traced.chain(wakers).chain(samples.threads()) {
+        for thread in traced.chain(wakers).chain(trace.asked.threads()).chain(samples.threads()) {
             threads.entry(thread).or_default();
         }
         let wanted = |thread: &u32| {
@@ -360,7 +363,7 @@ fn used_sites(log: &Recording, threads: &[(u32, Both)], trace: &TraceSums) -> Ve
     }
     let blames = trace.blames.keys().map(|&(thread, _, _, site)| (thread, site));
     let wakes = trace.wakes.keys().map(|&(thread, _, site)| (thread, site));
-    for (thread, site) in blames.chain(wakes) {
+    for (thread, site) in blames.chain(wakes).chain(trace.asked.sites()) {
         if threads.binary_search_by_key(&thread, |(thread, _)| *thread).is_ok() {
             mark(site);
         }

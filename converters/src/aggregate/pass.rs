@@ -249,6 +249,7 @@ impl<'r, const BY_OWNER: bool> TakeRecords<'r> for Both<'_, '_, BY_OWNER> {
             }
             Entry::Sample(sampled) => self.sampler.record(&sampled),
             Entry::Wake(woken) => self.tracer.wake(&woken),
+            Entry::Holder(answered) => self.tracer.holder(&answered),
             _ => {}
         }
     }
@@ -330,6 +331,7 @@ impl<'a> Worker<'a> {
                 Entry::Traced(traced) => tracer.record(&traced),
                 Entry::Sample(sampled) => sampler.record(&sampled),
                 Entry::Wake(woken) => tracer.wake(&woken),
+                Entry::Holder(answered) => tracer.holder(&answered),
                 _ => {}
             });
         } else if window.is_open() {
@@ -337,6 +339,7 @@ impl<'a> Worker<'a> {
                 Entry::Wait(event) => add(&event),
                 Entry::Sample(sampled) => sampler.record(&sampled),
                 Entry::Wake(woken) => tracer.wake(&woken),
+                Entry::Holder(answered) => tracer.holder(&answered),
                 _ => {}
             });
         } else {
@@ -345,6 +348,7 @@ impl<'a> Worker<'a> {
                 Entry::Wait(_) => *count += 1,
                 Entry::Sample(sampled) => sampler.record(&sampled),
                 Entry::Wake(woken) => tracer.wake(&woken),
+                Entry::Holder(answered) => tracer.holder(&answered),
                 _ => {}
             });
         }

@@ -2,12 +2,13 @@
 //! holds, and blame, all of trace mode, and who ended waits.
 
 use super::{
+    asked::Asked,
     hash::Table,
     known::{known_class, known_thread},
     sums::Sums,
 };
 use crate::filter::Window;
-use tyrion_formats::{HoldMode, Recording, TraceRecord, Traced, Woken};
+use tyrion_formats::{Answered, HoldMode, Recording, TraceRecord, Traced, Woken};
 use tyrion_wire::{
     cell::BUCKETS,
     def::id::{EMPTY_STACK, UNKNOWN},
@@ -145,6 +146,7 @@ pub(super) struct TraceSums {
     pub(super) samples: Table<SampleKey, Sums>,
     pub(super) blames: Table<BlameKey, Sums>,
     pub(super) wakes: Table<WakeKey, Sums>,
+    pub(super) asked: Asked,
     /// Acquisitions in all, whatever the filter.
     pub(super) acquisitions: u64,
     /// Acquisitions at places whose definition is lost.
@@ -158,7 +160,11 @@ pub(super) struct TraceSums {
 impl TraceSums {
     /// How many sums there are.
     pub(super) fn len(&self) -> usize {
-        self.cells.len() + self.samples.len() + self.blames.len() + self.wakes.len()
+        self.cells.len()
+            + self.samples.len()
+            + self.blames.len()
+            + self.wakes.len()
+            + self.asked.len()
     }
 
     /// Adds sums and leaves `other` empty.
@@ -175,6 +181,7 @@ impl TraceSums {
         for (key, sums) in other.wakes.drain() {
             self.wakes.entry(key).or_default().add(&sums);
         }
+        self.asked.take(&mut other.asked);
         for (sum, value) in [
             (&mut self.acquisitions, &mut other.acquisitions),
             (&mut self.unknown_places, &mut other.unknown_places),
@@ -256,6 +263,12 @@ impl<'a> Tracer<'a> {
         };
         let key = (known_thread(self.log, wake.waker), stack, wake.site);
         self.sums.wakes.entry(key).or_default().add_wait(wake.wait_ns);
+    }
+
+    /// Adds what the owner of a lock did.
+    #[inline(never)]
+    pub(super) fn holder(&mut self, answered: &Answered) {
+        self.sums.asked.add(self.log, self.window, answered);
     }
 
     fn hold(&mut self, thread: u32, hold: &Hold) {

@@ -104,9 +104,19 @@ pub fn traced() -> impl Strategy<Value = Profile> {
                     ((key(row), waiter), (count, ns))
                 })
                 .collect();
-            let row = |(((thread, stack, lock, kind), waiter_stack), (count, blamed_ns))| {
-                BlameRow { thread, stack, lock, kind, waiter_stack, count, blamed_ns }
-            };
+            let row =
+                |(((thread, stack, lock, kind), waiter_stack), (count, blamed_ns))| BlameRow {
+                    thread,
+                    stack,
+                    lock,
+                    kind,
+                    waiter_stack,
+                    count,
+                    blamed_ns,
+                    above: 0,
+                    answers: 0,
+                    error_ns: 0,
+                };
             keyed.into_iter().map(row).collect()
         };
         let (blames, wakes) = (of(blames), of(wakes));

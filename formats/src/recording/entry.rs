@@ -1,6 +1,6 @@
 //! What a recording tells one by one.
 
-use super::{sampled::Sampled, woken::Woken};
+use super::{answered::Answered, sampled::Sampled, woken::Woken};
 use tyrion_wire::{
     Outcome,
     trace::{Blame, Hold, Instance, Nest},
@@ -76,11 +76,14 @@ pub enum Entry<'a> {
     Sample(Sampled),
     /// Who ended the wait before it.
     Wake(Woken),
+    /// What the owner of the lock did during the wait before it.
+    Holder(Answered),
 }
 
 impl Entry<'_> {
     /// The moment that it tells of: the end of a wait, the last snapshot of a
-    /// sample; of trace mode see [`Traced::at_ns`]. Who ended a wait counts with it.
+    /// sample; of trace mode see [`Traced::at_ns`]. Who ended a wait, and who
+    /// had the lock, counts with it.
     /// Monotonic ns.
     pub fn at_ns(&self) -> u64 {
         match self {
@@ -88,6 +91,7 @@ impl Entry<'_> {
             Entry::Traced(traced) => traced.at_ns,
             Entry::Sample(sampled) => sampled.at_ns,
             Entry::Wake(woken) => woken.end_ns,
+            Entry::Holder(answered) => answered.end_ns,
         }
     }
 }

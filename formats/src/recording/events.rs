@@ -1,6 +1,7 @@
 //! Decodes the records of an events chunk.
 
 use super::{
+    answered::Answered,
     chunk::ChunkRef,
     entry::{Entry, Event, TraceRecord, Traced},
     fast,
@@ -185,6 +186,10 @@ impl<'a> Events<'a> {
                 Record::Wake(wake) => {
                     let (thread, end_ns) = (self.thread, self.now_ns);
                     return Some(Entry::Wake(Woken { thread, end_ns, wake }));
+                }
+                Record::Holder(holder) => {
+                    let (thread, end_ns) = (self.thread, self.now_ns);
+                    return Some(Entry::Holder(Answered { thread, end_ns, holder }));
                 }
                 Record::Unknown(_) => continue,
             };

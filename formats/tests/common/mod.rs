@@ -117,6 +117,11 @@ fn dump_events(log: &Recording, chunk: &ChunkRef, text: &mut String) {
                 writeln!(text, "thread={thread} at_ns={at_ns} {sample:?}").unwrap();
                 continue;
             }
+            Entry::Holder(answered) => {
+                let tyrion_formats::Answered { thread, end_ns, holder } = answered;
+                writeln!(text, "thread={thread} at_ns={end_ns} {holder:?}").unwrap();
+                continue;
+            }
             Entry::Wake(woken) => {
                 writeln!(text, "thread={} at_ns={} {:?}", woken.thread, woken.at_ns(), woken.wake)
                     .unwrap();

@@ -17,10 +17,12 @@
 //!
 //! A record of type 2 is one byte `code << 2 | 2`, a varint length and so many
 //! bytes; readers skip codes they do not know. Those of trace mode are in
-//! [`trace`], that of sampling in [`sample`], and who ended a wait in [`wake`].
+//! [`trace`], that of sampling in [`sample`], who ended a wait in [`wake`], and what the
+//! owner of the lock did in [`holder`].
 
 use crate::{
     fields::TYPE_MISC,
+    holder::{self, Holder},
     kind::Outcome,
     le,
     sample::{self, Sample},
@@ -79,6 +81,8 @@ pub enum Record<'a> {
     Sample(Sample),
     /// Another thread has ended the wait before it.
     Wake(Wake),
+    /// What the owner of the lock did during the wait before it.
+    Holder(Holder),
     /// A record of a kind that this code does not know.
     Unknown(u8),
 }
@@ -211,6 +215,7 @@ fn decode_misc(first: u8, bytes: &[u8]) -> Option<(Record<'_>, usize)> {
         trace::CODE_NEST => Record::Nest(Nest::decode(payload)?),
         sample::CODE_SAMPLE => Record::Sample(Sample::decode(payload)?),
         wake::CODE_WAKE => Record::Wake(Wake::decode(payload)?),
+        holder::CODE_HOLDER => Record::Holder(Holder::decode(payload)?),
         code => Record::Unknown(code),
     };
     Some((record, end))

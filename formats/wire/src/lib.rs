@@ -16,6 +16,7 @@ pub mod exchange;
 mod fields;
 pub mod harmless;
 pub mod header;
+pub mod holder;
 pub mod kind;
 pub mod le;
 pub mod lock_flavor;

@@ -26,6 +26,7 @@ mod interpret;
 mod render;
 mod value;
 
+use crate::code::decode;
 use crate::reader::Reader;
 use crate::{Code, ConstantPool, Instruction, JStr, MemberRef, Method, Pc, opcode};
 
@@ -104,6 +105,22 @@ pub enum Half {
 pub fn lock_names(body: &Body<'_>, pcs: &[Pc]) -> Vec<Option<LockName>> {
     let found = interpret::run(body, pcs);
     pcs.iter().map(|pc| render::name(body, &found, *found.operands.get(pc)?)).collect()
+}
+
+/// Where code enters and leaves monitors, or calls a method of an object, in order.
+pub fn lock_instructions(body: &Body<'_>) -> Vec<(Pc, u8)> {
+    let is_one = |opcode| {
+        matches!(
+            opcode,
+            opcode::MONITORENTER
+                | opcode::MONITOREXIT
+                | opcode::INVOKEVIRTUAL
+                | opcode::INVOKESPECIAL
+                | opcode::INVOKEINTERFACE
+        )
+    };
+    let all = decode(Reader::new(body.code, 0)).map_while(Result::ok);
+    all.map(|it| (it.pc(), it.opcode())).filter(|&(_, opcode)| is_one(opcode)).collect()
 }
 
 /// The method that the instruction at `pc` calls, if it calls one by name.

@@ -128,8 +128,7 @@ impl World {
             lock: lock_id,
             place: 0,
             owner,
-            monitor: 0,
-            seen: None,
+            ..PendingWait::NONE
         }
     }
 

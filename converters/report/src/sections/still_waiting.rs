@@ -41,7 +41,7 @@ pub struct StillWaiting {
     pub deadlocks_left_out: usize,
     /// Threads that seem to wait for each other in a ring; but of one of them it is not
     /// known what it did between the moment at which the owner of a lock was looked for and
-    /// the end, or it waits for a limited time.
+    /// the end.
     pub possible_deadlocks: Vec<Deadlock>,
     /// How many more there are.
     pub possible_deadlocks_left_out: usize,

@@ -259,7 +259,7 @@ const OTHER: u8 = 3;
 pub(super) struct States {
     /// The rings, each from its member with the smallest place in the list on.
     pub(super) deadlocks: Vec<Vec<usize>>,
-    /// Rings that may be none: somebody in it may run, or gives up.
+    /// Rings that may be none: somebody in it may run.
     pub(super) possible: Vec<Vec<usize>>,
     /// For each of those who wait.
     pub(super) rank: Vec<u8>,
@@ -282,7 +282,11 @@ pub(super) fn states(blocked: &[Blocked]) -> States {
         if let Some(first) = at.filter(|&own| seen_from[own] == start) {
             let next = |own: &usize| blocked[*own].waits_for.filter(|&next| next != first);
             let ring: Vec<usize> = std::iter::successors(Some(first), next).collect();
-            let is_one = ring.iter().all(|&own| blocked[own].is_sure && blocked[own].is_for_ever);
+            // Somebody gives up, and the others go on.
+            if ring.iter().any(|&own| !blocked[own].is_for_ever) {
+                continue;
+            }
+            let is_one = ring.iter().all(|&own| blocked[own].is_sure);
             let rank = if is_one { DEADLOCKED } else { MAY_BE };
             ring.iter().for_each(|&own| states.rank[own] = rank);
             let rings = if is_one { &mut states.deadlocks } else { &mut states.possible };
@@ -355,8 +359,8 @@ mod tests {
             Some(12),
         ]));
         assert_eq!(states.deadlocks, [vec![1, 2], vec![5, 7, 6], vec![9]]);
-        assert_eq!(states.possible, [[10, 11], [12, 13]]);
-        assert_eq!(states.rank, [1, 0, 0, 3, 3, 0, 0, 0, 1, 0, 2, 2, 2, 2]);
+        assert_eq!(states.possible, [[10, 11]]);
+        assert_eq!(states.rank, [1, 0, 0, 3, 3, 0, 0, 0, 1, 0, 2, 2, 3, 3]);
     }
 
     #[test]

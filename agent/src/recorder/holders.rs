@@ -1,0 +1,238 @@
+//! Stacks of threads that hold a lock which others wait for, and which of their frames has
+//! taken it.
+
+use super::Recorder;
+use crate::{
+    jvm::{Java, Object, code::MethodCode},
+    log::Generation,
+    sync::lock,
+};
+use jvmti_bindings::sys::{jni::jmethodID, jvmti::jvmtiFrameInfo};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
+use tyrion_bytecode::{
+    Pc,
+    naming::{Body, called_method, lock_instructions, lock_names},
+    opcode,
+};
+use tyrion_plan::program::acquisition;
+use tyrion_wire::def::id;
+
+/// What is known of methods is forgotten beyond this many.
+const LIMIT: usize = 1 << 14;
+
+/// What a lock that is held is known by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sought {
+    /// What the code of a waiter calls it; empty unknown.
+    pub name: String,
+    /// The internal name of its class.
+    pub class: String,
+    /// Whether it is a monitor.
+    pub is_monitor: bool,
+}
+
+/// The sections of methods in which they have locks, by method and version.
+#[derive(Default)]
+pub struct Sections {
+    known: Mutex<HashMap<(usize, u64), Arc<Sectioned>>>,
+}
+
+/// Where a method has locks.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Sectioned {
+    /// The internal name of the class of a synchronized method, and whether it is static.
+    synchronized: Option<(String, bool)>,
+    /// In the order of the code.
+    steps: Vec<Step>,
+}
+
+/// An instruction that takes a lock, or gives it back.
+#[derive(Debug, PartialEq, Eq)]
+struct Step {
+    pc: u16,
+    takes: bool,
+    is_monitor: bool,
+    name: String,
+}
+
+impl Sectioned {
+    fn of(method: &MethodCode) -> Sectioned {
+        let class = || String::from_utf8_lossy(&method.class).into_owned();
+        Sectioned {
+            synchronized: method.is_synchronized.then(|| (class(), method.is_static)),
+            steps: method.with_body(steps).unwrap_or_default(),
+        }
+    }
+
+    /// Whether a frame of the method has the lock at an offset of its code.
+    fn has(&self, sought: &Sought, location: i64) -> bool {
+        self.is_within(sought, location) || sought.is_monitor && self.is_own(sought)
+    }
+
+    /// Whether it is between an instruction that takes the lock and one that gives it back,
+    /// as blocks and `try` statements of a compiler are: the last one that takes it comes
+    /// before, and it is given back later, before it is taken again.
+    fn is_within(&self, sought: &Sought, location: i64) -> bool {
+        let of_lock = |step: &&Step| {
+            step.is_monitor == sought.is_monitor
+                && !sought.name.is_empty()
+                && step.name == sought.name
+        };
+        let is_before = |step: &&Step| i64::from(step.pc) < location;
+        let taken = self.steps.iter().filter(of_lock).filter(is_before).any(|step| step.takes);
+        let next = self.steps.iter().filter(of_lock).find(|step| !is_before(step));
+        taken && next.is_some_and(|step| !step.takes)
+    }
+
+    /// Whether it is the monitor of a synchronized method.
+    fn is_own(&self, sought: &Sought) -> bool {
+        match &self.synchronized {
+            Some((class, true)) => sought.class == format!("{class}.class"),
+            Some((class, false)) => sought.class == *class,
+            None => false,
+        }
+    }
+}
+
+fn steps(body: &Body<'_>) -> Option<Vec<Step>> {
+    let sites: Vec<(Pc, bool, bool)> = lock_instructions(body)
+        .into_iter()
+        .filter_map(|(pc, instruction)| match instruction {
+            opcode::MONITORENTER => Some((pc, true, true)),
+            opcode::MONITOREXIT => Some((pc, false, true)),
+            _ => {
+                let called = called_method(body, pc)?;
+                let releases = matches!(
+                    called.name.as_bytes(),
+                    b"unlock" | b"unlockRead" | b"unlockWrite" | b"release"
+                );
+                match acquisition(&called) {
+                    Some(_) => Some((pc, true, false)),
+                    None => releases.then_some((pc, false, false)),
+                }
+            }
+        })
+        .collect();
+    let pcs: Vec<Pc> = sites.iter().map(|&(pc, ..)| pc).collect();
+    let names = lock_names(body, &pcs);
+    let step = |((pc, takes, is_monitor), name): ((Pc, bool, bool), Option<_>)| Step {
+        pc: pc.0,
+        takes,
+        is_monitor,
+        name: name.map_or_else(String::new, |name: tyrion_bytecode::naming::LockName| name.text),
+    };
+    Some(sites.into_iter().zip(names).map(step).collect())
+}
+
+/// A stack of a thread that holds a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HolderStack {
+    /// Its id in the log.
+    pub stack: u32,
+    /// How many of its frames, the innermost ones, were called by the one that has taken
+    /// the lock; 0 also where that one is not known.
+    pub above: u32,
+}
+
+impl Recorder {
+    /// The stack of a platform thread that holds a lock, not the current one, in no group;
+    /// `None` if it has none, or the JVM does not tell.
+    pub fn stack_of_holder(
+        &self,
+        generation: &Generation,
+        java: Java,
+        thread: Object<'_>,
+        sought: &Sought,
+    ) -> Option<HolderStack> {
+        let none = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
+        let mut frames = vec![none; self.frames_wanted()];
+        let count = self.ti.stack_of(thread, 0, &mut frames).ok().filter(|&count| count != 0)?;
+        let above = self.frame_with(java, &frames[..count.min(self.depth)], sought);
+        let stack = self.stack_of_frames(generation, java, &mut frames, count);
+        (stack != id::EMPTY_STACK).then_some(HolderStack { stack, above })
+    }
+
+    /// The number of the innermost frame that has a lock; 0 if none is known to.
+    fn frame_with(&self, java: Java, frames: &[jvmtiFrameInfo], sought: &Sought) -> u32 {
+        let has = |frame: &jvmtiFrameInfo| {
+            self.sections(java, frame.method).is_some_and(|it| it.has(sought, frame.location))
+        };
+        frames.iter().position(has).map_or(0, |nth| nth as u32)
+    }
+
+    fn sections(&self, java: Java, method: jmethodID) -> Option<Arc<Sectioned>> {
+        let version = self.versions.of(method);
+        let key = (method as usize, version);
+        if let Some(known) = lock(&self.sections.known).get(&key) {
+            return Some(Arc::clone(known));
+        }
+        // Native methods have no code.
+        let code = self.ti.code(java, method);
+        let found = Arc::new(code.map_or_else(|_| Sectioned::default(), |it| Sectioned::of(&it)));
+        // What was looked at must be what the frame runs.
+        if self.versions.of(method) != version {
+            return None;
+        }
+        let mut known = lock(&self.sections.known);
+        if known.len() >= LIMIT {
+            known.clear();
+        }
+        known.insert(key, Arc::clone(&found));
+        Some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(pc: u16, takes: bool, is_monitor: bool, name: &str) -> Step {
+        Step { pc, takes, is_monitor, name: name.to_owned() }
+    }
+
+    fn sought(name: &str, class: &str, is_monitor: bool) -> Sought {
+        Sought { name: name.to_owned(), class: class.to_owned(), is_monitor }
+    }
+
+    #[test]
+    fn a_frame_has_what_it_has_taken_and_not_given_back() {
+        // Two blocks, one after the other, each with the exit of its handler; a lock.
+        let method = Sectioned {
+            synchronized: None,
+            steps: vec![
+                step(4, true, true, "a/Cache.lock"),
+                step(10, true, true, "a/Cache.other"),
+                step(14, false, true, "a/Cache.other"),
+                step(20, false, true, "a/Cache.lock"),
+                step(24, false, true, "a/Cache.lock"),
+                step(40, true, true, "a/Cache.lock"),
+                step(50, false, true, "a/Cache.lock"),
+                step(60, true, false, "a/Cache.own"),
+                step(70, false, false, "a/Cache.own"),
+            ],
+        };
+        let lock = sought("a/Cache.lock", "java/lang/Object", true);
+        let within: Vec<i64> = (0..80).filter(|&at| method.has(&lock, at)).collect();
+        let expected: Vec<i64> = (5..=24).chain(41..=50).collect();
+        assert_eq!(within, expected);
+        let own = sought("a/Cache.own", "x", false);
+        assert_eq!([60, 61, 70, 71].map(|at| method.has(&own, at)), [false, true, true, false]);
+        assert!(!method.has(&sought("a/Cache.own", "x", true), 65), "it is no monitor");
+        assert!(!method.has(&sought("", "x", true), 15), "its name is not known");
+    }
+
+    #[test]
+    fn synchronized_methods_have_their_own_monitor() {
+        let method = |is_static| Sectioned {
+            synchronized: Some(("a/Cache".to_owned(), is_static)),
+            steps: Vec::new(),
+        };
+        assert!(method(false).has(&sought("", "a/Cache", true), 7));
+        assert!(!method(false).has(&sought("", "a/Cache.class", true), 7));
+        assert!(!method(false).has(&sought("", "a/Cache", false), 7));
+        assert!(method(true).has(&sought("", "a/Cache.class", true), 7));
+    }
+}
