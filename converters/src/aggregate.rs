@@ -31,6 +31,7 @@ pub use ids::LogIds;
 pub(crate) use known::known_thread;
 pub use notes::{Lost, Notes};
 pub use result::Aggregate;
+pub use spread::shares;
 
 use crate::{filter::Filter, identity, states::StateReader, withheld::Withheld};
 use build::Builder;

@@ -74,9 +74,9 @@ options! {
         /// stack if the wait has lasted a millisecond; in trace mode also the thread that
         /// notifies an object
         wakers: bool = true => Flag, { name: "wakers", value_name: "BOOL", ..USUAL }
-        /// Whether some of the threads that wait for a lock ask what its owner is doing: its
-        /// stack and state, at most 200 times a second, and for at most 0.5 % of the
-        /// program's CPU time; in trace mode it is recorded who held locks, and nobody asks
+        /// Whether to look at random moments what the owners of locks that others wait for
+        /// are doing: up to 200 stacks a second, for at most 0.5 % of the program's CPU time;
+        /// in trace mode, which records who held locks, nobody looks
         holders: bool = true => Flag, { name: "holders", value_name: "BOOL", ..USUAL }
         /// Do not record threads whose name matches one of these patterns, with * and
         /// ?, separated by semicolons

@@ -201,7 +201,7 @@ fn at_work(
         }
     }
     contention.set_on(waits);
-    contention.ask_holders(waits && modes.locks == Locks::Contention);
+    contention.look_at_holders(waits && modes.locks == Locks::Contention);
     if !waits {
         contention.end_all_found();
     }
@@ -361,6 +361,7 @@ pub fn look_for_owners(env: *mut JNIEnv) {
     if let Some(contention) = contention().filter(|_| records_waits()) {
         // SAFETY: the environment is the current thread's.
         contention.look_for_owners(unsafe { Java::new(env) });
+        contention.note_questions();
     }
 }
 

@@ -276,6 +276,9 @@ pub fn watch_waits(vm: Vm) -> Result<(), String> {
         return Ok(());
     }
     let keep_probes = move |nth| running::keep_probes(vm, nth);
+    if contention.wants_holders() {
+        thread("tyrion-holders", move || contention.watch_holders(vm))?;
+    }
     thread("tyrion-waits", move || contention.watch_waits(vm, keep_probes))
 }
 

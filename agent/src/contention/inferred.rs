@@ -61,7 +61,6 @@ impl Contention {
         if !self.is_on() {
             return;
         }
-        let mut question = None;
         self.recorder.with(java, thread, true, |context, waits| {
             if let Some(inferred) = waits.inferred.as_mut().filter(|it| !it.is_written)
                 && self.goes_on(java, thread, inferred)
@@ -81,9 +80,6 @@ impl Contention {
                 return;
             }
             let node = self.node_of(java, thread);
-            // A virtual one is just leaving its carrier.
-            let is_virtual = context.thread.is_virtual();
-            question = Some(&pending).filter(|_| !is_virtual).and_then(|it| self.chooses(it));
             waits.inferred = Some(Inferred {
                 wait: pending,
                 node: node.and_then(|node| {
@@ -99,9 +95,6 @@ impl Contention {
                 is_written: false,
             });
         });
-        if let Some(question) = question {
-            self.ask_of_lock(java, thread, &question);
-        }
     }
 
     /// The current thread has returned from a park that was seen to begin here.

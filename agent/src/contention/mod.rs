@@ -48,7 +48,7 @@ pub struct Contention {
     locks: AtomicU32,
     /// Taken while an object gets its tag, so that it gets one.
     naming: Turn,
-    /// Asks what those do who have a lock.
+    /// Looks what those do who have a lock.
     holders: Holders,
     /// Who else wants to know of waits.
     observer: OnceLock<&'static dyn WaitObserver>,
@@ -107,7 +107,6 @@ impl Contention {
         wanted: Wanted,
     ) {
         let start_ns = clock::now_ns();
-        let mut question = None;
         self.recorder.with(java, thread, true, |context, waits| {
             waits.reacquiring = None;
             self.settle(context, waits);
@@ -115,12 +114,8 @@ impl Contention {
             let start_ns = asked_ns.unwrap_or(start_ns);
             let how = (WaitKind::Monitor, start_ns, Some(wanted));
             let pending = self.begin(context, java, object, how);
-            question = self.chooses(&pending);
             waits.monitor = Some(pending);
         });
-        if let Some(question) = question {
-            self.ask(java, thread, &question, object, || self.is_owned_still(&wanted));
-        }
     }
 
     /// The current thread has got the monitor that it waited for.
@@ -252,7 +247,6 @@ impl Contention {
     ) {
         let contention = pending.kind.is_contention();
         let wake = self.wake_of(context, &pending, end_ns, outcome);
-        self.holders.note_end(&pending, end_ns);
         let observer = self.observer();
         let blame = observer.map(|observer| observer.wait_ends(context.thread, &pending, end_ns));
         let Some(site) = self.recorder.site(context, &pending) else {
@@ -275,9 +269,6 @@ impl Contention {
         self.recorder.totals().ended(context.thread, &ended, written);
         if let Some(wake) = wake.filter(|_| written) {
             self.write_wake(context, &ended, &wake);
-        }
-        if let Some(answer) = pending.answer.filter(|_| written) {
-            self.write_holder(context, &ended, &answer);
         }
         if let (Some(observer), Some(blame)) = (observer, blame) {
             observer.wait_written(context, site, blame);

@@ -284,7 +284,7 @@ impl Contention {
     /// The thread that owns a monitor, by its Java id, as long as that `is_still` so;
     /// `None` for one that has ended.
     #[inline]
-    fn thread_of_owner(
+    pub(super) fn thread_of_owner(
         &self,
         generation: &Generation,
         java: Java,
@@ -334,7 +334,7 @@ impl Contention {
         Some(known)
     }
 
-    fn as_owner(&self, generation: &Generation, known: &Thread) -> Owner {
+    pub(super) fn as_owner(&self, generation: &Generation, known: &Thread) -> Owner {
         Owner { id: known.id(generation), java_id: known.java_id }
     }
 

@@ -62,7 +62,6 @@ impl Contention {
         if !self.is_on() {
             return;
         }
-        let mut question = None;
         self.recorder.with(java, thread, true, |context, waits| {
             context.ends_unseen(false);
             self.end_found(context, waits, None);
@@ -83,13 +82,9 @@ impl Contention {
             if acquiring.wait.is_none() {
                 let (start_ns, shared) = (acquiring.start_ns, acquiring.shared);
                 let pending = self.begin_park(context, java, thread, shared, start_ns);
-                question = self.chooses(&pending);
                 acquiring.wait = Some(pending);
             }
         });
-        if let Some(question) = question {
-            self.ask_of_lock(java, thread, &question);
-        }
     }
 
     /// The current thread has returned from a park.

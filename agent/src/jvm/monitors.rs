@@ -41,6 +41,8 @@ pub struct Monitors {
     /// Where a thread's stack ends, and its size.
     stack_base: usize,
     stack_size: usize,
+    /// What a thread is doing, a `JavaThreadState`.
+    state: Option<usize>,
     /// The object of a monitor, by a handle; where it is one.
     object: Option<usize>,
     /// Where a thread has the objects that it has locked without a monitor.
@@ -64,6 +66,8 @@ struct LockStack {
 
 /// What the id of an instance field ends in (`jfieldIDWorkaround`), if no class is in it.
 const INSTANCE: usize = 0b10;
+/// `_thread_in_native`, a `JavaThreadState`.
+const IN_NATIVE: u32 = 4;
 /// The most entries that a lock stack has.
 const MOST_LOCKED: usize = 8;
 /// By so many bits ZGC shifts the addresses in its handles (`zAddress.hpp`).
@@ -141,6 +145,7 @@ impl Monitors {
             has_numbers: of_thread("_monitor_owner_id").or_else(|| of_thread("_lock_id")).is_some(),
             stack_base: of_thread("_stack_base")?,
             stack_size: of_thread("_stack_size")?,
+            state: of_thread("_thread_state"),
             object: exports.offset("ObjectMonitor", "_object"),
             lock_stack: LockStack::find(exports),
             mounted: of_thread("_vthread"),
@@ -194,6 +199,12 @@ impl Monitors {
     pub fn waited_for(&self, thread: usize) -> Option<(usize, usize)> {
         let pending = peek::word(thread.checked_add(self.pending)?)?;
         Some((pending, peek::word(thread.checked_add(self.waiting)?)?))
+    }
+
+    /// Whether a thread, which may be gone, runs native code.
+    pub fn is_in_native_code(&self, thread: usize) -> bool {
+        let state = self.state.and_then(|state| peek::number(thread.checked_add(state)?));
+        state == Some(IN_NATIVE)
     }
 
     /// Whether a thread has locked the object of a monitor without the monitor, as far as
@@ -263,6 +274,7 @@ mod tests {
         has_numbers: false,
         stack_base: 0,
         stack_size: 0,
+        state: None,
         object: None,
         lock_stack: None,
         mounted: None,

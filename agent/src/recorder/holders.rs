@@ -14,7 +14,7 @@ use std::{
 };
 use tyrion_bytecode::{
     Pc,
-    naming::{Body, called_method, lock_instructions, lock_names},
+    naming::{Body, called_method, lock_instructions, lock_names, method_lock_name},
     opcode,
 };
 use tyrion_plan::program::acquisition;
@@ -28,7 +28,7 @@ const LIMIT: usize = 1 << 14;
 pub struct Sought {
     /// What the code of a waiter calls it; empty unknown.
     pub name: String,
-    /// The internal name of its class.
+    /// The internal name of the class whose code calls it so.
     pub class: String,
     /// Whether it is a monitor.
     pub is_monitor: bool,
@@ -43,8 +43,10 @@ pub struct Sections {
 /// Where a method has locks.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Sectioned {
-    /// The internal name of the class of a synchronized method, and whether it is static.
-    synchronized: Option<(String, bool)>,
+    /// The internal name of its class.
+    class: String,
+    /// What it has as a whole: its object, or its class.
+    own: Option<String>,
     /// In the order of the code.
     steps: Vec<Step>,
 }
@@ -60,16 +62,20 @@ struct Step {
 
 impl Sectioned {
     fn of(method: &MethodCode) -> Sectioned {
-        let class = || String::from_utf8_lossy(&method.class).into_owned();
+        let own = || method_lock_name(&method.class, method.is_static);
         Sectioned {
-            synchronized: method.is_synchronized.then(|| (class(), method.is_static)),
+            class: String::from_utf8_lossy(&method.class).into_owned(),
+            own: method.is_synchronized.then(own),
             steps: method.with_body(steps).unwrap_or_default(),
         }
     }
 
     /// Whether a frame of the method has the lock at an offset of its code.
     fn has(&self, sought: &Sought, location: i64) -> bool {
-        self.is_within(sought, location) || sought.is_monitor && self.is_own(sought)
+        // `this` is an object of the class.
+        let is_meant = sought.name != "this" || self.class == sought.class;
+        let is_own = sought.is_monitor && self.own.as_ref() == Some(&sought.name);
+        is_meant && (is_own || self.is_within(sought, location))
     }
 
     /// Whether it is between an instruction that takes the lock and one that gives it back,
@@ -85,15 +91,6 @@ impl Sectioned {
         let taken = self.steps.iter().filter(of_lock).filter(is_before).any(|step| step.takes);
         let next = self.steps.iter().filter(of_lock).find(|step| !is_before(step));
         taken && next.is_some_and(|step| !step.takes)
-    }
-
-    /// Whether it is the monitor of a synchronized method.
-    fn is_own(&self, sought: &Sought) -> bool {
-        match &self.synchronized {
-            Some((class, true)) => sought.class == format!("{class}.class"),
-            Some((class, false)) => sought.class == *class,
-            None => false,
-        }
     }
 }
 
@@ -193,15 +190,16 @@ mod tests {
         Step { pc, takes, is_monitor, name: name.to_owned() }
     }
 
-    fn sought(name: &str, class: &str, is_monitor: bool) -> Sought {
-        Sought { name: name.to_owned(), class: class.to_owned(), is_monitor }
+    fn sought(name: &str, is_monitor: bool) -> Sought {
+        Sought { name: name.to_owned(), class: "a/Cache".to_owned(), is_monitor }
     }
 
     #[test]
     fn a_frame_has_what_it_has_taken_and_not_given_back() {
         // Two blocks, one after the other, each with the exit of its handler; a lock.
         let method = Sectioned {
-            synchronized: None,
+            class: "a/Cache".to_owned(),
+            own: None,
             steps: vec![
                 step(4, true, true, "a/Cache.lock"),
                 step(10, true, true, "a/Cache.other"),
@@ -214,25 +212,28 @@ mod tests {
                 step(70, false, false, "a/Cache.own"),
             ],
         };
-        let lock = sought("a/Cache.lock", "java/lang/Object", true);
+        let lock = sought("a/Cache.lock", true);
         let within: Vec<i64> = (0..80).filter(|&at| method.has(&lock, at)).collect();
         let expected: Vec<i64> = (5..=24).chain(41..=50).collect();
         assert_eq!(within, expected);
-        let own = sought("a/Cache.own", "x", false);
+        let own = sought("a/Cache.own", false);
         assert_eq!([60, 61, 70, 71].map(|at| method.has(&own, at)), [false, true, true, false]);
-        assert!(!method.has(&sought("a/Cache.own", "x", true), 65), "it is no monitor");
-        assert!(!method.has(&sought("", "x", true), 15), "its name is not known");
+        assert!(!method.has(&sought("a/Cache.own", true), 65), "it is no monitor");
+        assert!(!method.has(&sought("", true), 15), "its name is not known");
     }
 
     #[test]
     fn synchronized_methods_have_their_own_monitor() {
-        let method = |is_static| Sectioned {
-            synchronized: Some(("a/Cache".to_owned(), is_static)),
+        let method = |class: &str, own: &str| Sectioned {
+            class: class.to_owned(),
+            own: Some(own.to_owned()),
             steps: Vec::new(),
         };
-        assert!(method(false).has(&sought("", "a/Cache", true), 7));
-        assert!(!method(false).has(&sought("", "a/Cache.class", true), 7));
-        assert!(!method(false).has(&sought("", "a/Cache", false), 7));
-        assert!(method(true).has(&sought("", "a/Cache.class", true), 7));
+        assert!(method("a/Cache", "this").has(&sought("this", true), 7));
+        assert!(!method("a/Other", "this").has(&sought("this", true), 7), "another object");
+        assert!(!method("a/Cache", "this").has(&sought("a/Cache.lock", true), 7));
+        assert!(!method("a/Cache", "this").has(&sought("this", false), 7));
+        assert!(method("a/Other", "a/Other.class").has(&sought("a/Other.class", true), 7));
+        assert!(!method("a/Other", "a/Other.class").has(&sought("this", true), 7));
     }
 }

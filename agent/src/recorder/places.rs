@@ -182,6 +182,12 @@ impl Places {
         place.map(|place| about(place, is_paired)).unwrap_or_default()
     }
 
+    /// What the program calls the lock that is taken at a place, and the internal name of
+    /// the class of which the code is; empty when that is not known.
+    pub fn taken(&self, number: u32) -> (String, String) {
+        self.with(number, |place, _| (place.taken.name.clone(), place.class.clone()))
+    }
+
     /// What the program calls the lock that is taken at a place; empty when that is not
     /// known.
     pub fn name(&self, number: u32) -> String {

@@ -7,9 +7,7 @@
 mod waits;
 mod wakes;
 
-pub use waits::{
-    Acquiring, Answer, Found, Inferred, Owner, Park, ParkSeenBy, PendingWait, Seen, Waits,
-};
+pub use waits::{Acquiring, Found, Inferred, Owner, Park, ParkSeenBy, PendingWait, Seen, Waits};
 pub use wakes::{Wake, WakeBy};
 
 use crate::{

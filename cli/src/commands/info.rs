@@ -3,6 +3,7 @@
 
 #[cfg(test)]
 mod documented;
+mod questions;
 mod record_filter;
 mod sampling;
 mod trace;
@@ -17,6 +18,7 @@ use crate::{
     terminal::Escaped,
 };
 use clap::Args;
+use questions::Questions;
 use sampling::SampleSums;
 use serde_json::{Map, Value, json};
 use std::{
@@ -284,6 +286,7 @@ fn json_of(log: &Recording, found: &Found) -> Value {
     report["collections"] = json!(collections(log));
     report["own_cpu"] = json!(own_cpu(log));
     report["walks"] = json!(Walks::of(log));
+    report["holders"] = json!(Questions::of(log));
     report["mode_spans"] = log.mode_spans().iter().map(span).collect();
     report["option_changes"] = log.option_changes().iter().map(|of| changed(log, of)).collect();
     if let Some(traced) = &found.traced {
@@ -384,6 +387,9 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
     row("size", &sizes(log, found))?;
     if let Some(own) = own_cpu(log) {
         row("tyrion itself", &own.text())?;
+    }
+    if let Some(questions) = Questions::of(log) {
+        row("holders", &questions.text())?;
     }
     if let Some(walks) = Walks::of(log) {
         row("stacks", &walks.text())?;

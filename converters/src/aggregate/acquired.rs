@@ -1,7 +1,7 @@
 //! From the sums of trace mode to rows of the profile.
 
 use super::{
-    asked::Estimated,
+    asked::{Estimated, Waits},
     ids::WaitKey,
     resolve::Resolver,
     spread::shares,
@@ -78,11 +78,7 @@ pub(super) struct Rows<'r, 'a> {
 
 impl Rows<'_, '_> {
     /// The rows by thread.
-    pub(super) fn of(
-        &mut self,
-        mut sums: TraceSums,
-        waits: &BTreeMap<u32, Sums>,
-    ) -> BTreeMap<u32, ThreadRows> {
+    pub(super) fn of(&mut self, mut sums: TraceSums, waits: &Waits) -> BTreeMap<u32, ThreadRows> {
         // What nobody asks for is left out first: what it names does not become
         // part of the profile.
         let wanted = |thread: u32| self.threads.binary_search(&thread).is_ok();
@@ -103,7 +99,7 @@ impl Rows<'_, '_> {
         let blames = sums.blames.iter().map(|(&(thread, stack, place, site), sums)| {
             ((thread, stack, Some(place), site), charged(*sums))
         });
-        let asked = std::mem::take(&mut sums.asked).charge(waits).into_iter();
+        let asked = std::mem::take(&mut sums.asked).charge(self.log, waits).into_iter();
         let asked = asked.filter(|((thread, ..), _)| wanted(*thread)).map(
             |((thread, stack, place, site), estimated)| {
                 ((thread, stack, Some(place), site), estimated)

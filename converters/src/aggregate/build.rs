@@ -2,7 +2,7 @@
 
 use super::{
     acquired::{Rows, ThreadRows},
-    asked::waits_by_site,
+    asked::Waits,
     ids::{LogIds, WaitKey},
     known::thread_of,
     pass::LogSums,
@@ -103,7 +103,8 @@ impl<'a> Builder<'a> {
         self.note_samples(log, &sums);
         self.out.damage.append(&mut sums.damage);
         let (trace, samples) = (sums.trace, sums.samples);
-        let waits = waits_by_site(sums.recorded.iter().chain(&sums.folded));
+        let waited = sums.recorded.iter().chain(&sums.folded);
+        let waits = Waits::of(log, waited, &trace.asked);
         let threads = self.chosen_threads(log, run, (sums.recorded, sums.folded), &trace, &samples);
         let ids: Vec<u32> = threads.iter().map(|(thread, _)| *thread).collect();
         let used = used_sites(log, &threads, &trace);

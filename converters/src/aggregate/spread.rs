@@ -3,7 +3,7 @@
 /// Shares `total` out in proportion to `weights`: whole numbers that add up to
 /// it exactly. What rounding down leaves goes to the largest remainders, the
 /// first ones where they are equal. Weights that are all 0 count as equal.
-pub(super) fn shares(total: u64, weights: &[u64]) -> Vec<u64> {
+pub fn shares(total: u64, weights: &[u64]) -> Vec<u64> {
     let sum: u128 = weights.iter().copied().map(u128::from).sum();
     if sum == 0 {
         return match weights {

@@ -9,15 +9,15 @@ use tyrion_wire::holder::Holder;
 pub struct Answered {
     /// Who waited, by its id in the log.
     pub thread: u32,
-    /// When the wait ended, monotonic ns.
-    pub end_ns: u64,
+    /// When, monotonic ns.
+    pub at_ns: u64,
     /// What was recorded.
     pub holder: Holder,
 }
 
 impl Recording {
-    /// Whether waiters asked what the owners of locks did: the log's metadata say so. In
-    /// trace mode, they do not.
+    /// Whether the agent looked what the owners of locks did: the log's metadata say so. In
+    /// trace mode, it does not.
     pub fn has_holders(&self) -> bool {
         self.facts.metadata("holders") == Some("true")
     }

@@ -76,14 +76,13 @@ pub enum Entry<'a> {
     Sample(Sampled),
     /// Who ended the wait before it.
     Wake(Woken),
-    /// What the owner of the lock did during the wait before it.
+    /// What the owner of a lock did while a thread waited.
     Holder(Answered),
 }
 
 impl Entry<'_> {
     /// The moment that it tells of: the end of a wait, the last snapshot of a
-    /// sample; of trace mode see [`Traced::at_ns`]. Who ended a wait, and who
-    /// had the lock, counts with it.
+    /// sample; of trace mode see [`Traced::at_ns`]. Who ended a wait counts with it.
     /// Monotonic ns.
     pub fn at_ns(&self) -> u64 {
         match self {
@@ -91,7 +90,7 @@ impl Entry<'_> {
             Entry::Traced(traced) => traced.at_ns,
             Entry::Sample(sampled) => sampled.at_ns,
             Entry::Wake(woken) => woken.end_ns,
-            Entry::Holder(answered) => answered.end_ns,
+            Entry::Holder(answered) => answered.at_ns,
         }
     }
 }

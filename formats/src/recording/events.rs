@@ -188,8 +188,9 @@ impl<'a> Events<'a> {
                     return Some(Entry::Wake(Woken { thread, end_ns, wake }));
                 }
                 Record::Holder(holder) => {
-                    let (thread, end_ns) = (self.thread, self.now_ns);
-                    return Some(Entry::Holder(Answered { thread, end_ns, holder }));
+                    self.now_ns = self.now_ns.saturating_add(holder.delta_ns);
+                    let (thread, at_ns) = (self.thread, self.now_ns);
+                    return Some(Entry::Holder(Answered { thread, at_ns, holder }));
                 }
                 Record::Unknown(_) => continue,
             };

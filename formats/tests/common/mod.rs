@@ -118,8 +118,8 @@ fn dump_events(log: &Recording, chunk: &ChunkRef, text: &mut String) {
                 continue;
             }
             Entry::Holder(answered) => {
-                let tyrion_formats::Answered { thread, end_ns, holder } = answered;
-                writeln!(text, "thread={thread} at_ns={end_ns} {holder:?}").unwrap();
+                let tyrion_formats::Answered { thread, at_ns, holder } = answered;
+                writeln!(text, "thread={thread} at_ns={at_ns} {holder:?}").unwrap();
                 continue;
             }
             Entry::Wake(woken) => {

@@ -81,7 +81,7 @@ pub enum Record<'a> {
     Sample(Sample),
     /// Another thread has ended the wait before it.
     Wake(Wake),
-    /// What the owner of the lock did during the wait before it.
+    /// What the owner of a lock did while a thread waited.
     Holder(Holder),
     /// A record of a kind that this code does not know.
     Unknown(u8),

@@ -1,22 +1,27 @@
 //! What a thread did that had a lock which another one waited for.
 //!
-//! The record follows that of the wait; its thread, who waited, is the one that the
-//! chunk's other records are of there. It has no time of its own, so a reader that skips it
-//! loses nothing else.
+//! The agent looks at random moments, so the record has a time, as a sample has; its thread,
+//! who waited, is the one that the chunk's other records are of there.
 
 use crate::fields::{Fields, put};
 
 /// Code of the record.
 pub(crate) const CODE_HOLDER: u8 = 9;
-/// One wait, in the unit of [`Holder::stands_for`].
-pub const ONE_WAIT: u64 = 256;
-
+/// How many owners were asked what they do, as a statistic of the log.
+pub const ASKED: &str = "holders.asked";
+/// How many of them had released the lock meanwhile.
+pub const GONE: &str = "holders.gone";
+/// What looking has taken, in ns of CPU time.
+pub const CPU_NS: &str = "holders.cpu_ns";
 /// What the owner of a lock did while a thread waited for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Holder {
+    /// From the chunk's previous record that has a time to the look, in ns.
+    pub delta_ns: u64,
     /// Thread id of the owner.
     pub owner: u32,
-    /// Its stack.
+    /// Its stack; 0 if it had released the lock before the stack was known, or is a virtual
+    /// thread.
     pub stack: u32,
     /// How many of its frames, the innermost ones, were called by the one that has taken
     /// the lock; 0 also where that one is not known.
@@ -25,30 +30,29 @@ pub struct Holder {
     pub state: u32,
     /// Site id of the wait: kind, waiter's stack and lock.
     pub site: u32,
-    /// How long the thread waited, in ns.
-    pub wait_ns: u64,
-    /// For how many waits this one stands, in parts of [`ONE_WAIT`].
-    pub stands_for: u64,
+    /// For how much wait this moment stands, in ns.
+    pub stands_for_ns: u64,
 }
 
 impl Holder {
     /// Appends the whole record, code and length included.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let ids = [self.owner, self.stack, self.above, self.state, self.site].map(u64::from);
-        put(out, CODE_HOLDER, ids.into_iter().chain([self.wait_ns, self.stands_for]));
+        let fields = [self.delta_ns].into_iter().chain(ids).chain([self.stands_for_ns]);
+        put(out, CODE_HOLDER, fields);
     }
 
     pub(crate) fn decode(payload: &[u8]) -> Option<Holder> {
         let mut f = Fields(payload);
         // Struct fields are evaluated in the order written: that of the log.
         Some(Holder {
+            delta_ns: f.u64()?,
             owner: f.u32()?,
             stack: f.u32()?,
             above: f.u32()?,
             state: f.u32()?,
             site: f.u32()?,
-            wait_ns: f.u64()?,
-            stands_for: f.u64()?,
+            stands_for_ns: f.u64()?,
         })
     }
 }
@@ -61,9 +65,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn holders_round_trip(ids: [u32; 5], wait_ns: u64, stands_for: u64) {
+        fn holders_round_trip(ids: [u32; 5], delta_ns: u64, stands_for_ns: u64) {
             let [owner, stack, above, state, site] = ids;
-            let holder = Holder { owner, stack, above, state, site, wait_ns, stands_for };
+            let holder = Holder { delta_ns, owner, stack, above, state, site, stands_for_ns };
             let mut bytes = Vec::new();
             holder.encode(&mut bytes);
             prop_assert_eq!(decode(&bytes), Some((Record::Holder(holder), bytes.len())));

@@ -3,7 +3,6 @@
 use crate::{
     jvm::java::Weak,
     log::{Generation, MappedCell},
-    recorder::HolderStack,
 };
 use std::sync::{
     Arc,
@@ -31,8 +30,6 @@ pub struct PendingWait {
     pub monitor: usize,
     /// The owner when it was looked for last, later than the wait's beginning.
     pub seen: Option<Seen>,
-    /// What the owner was doing, if that was asked.
-    pub answer: Option<Answer>,
 }
 
 impl PendingWait {
@@ -46,27 +43,12 @@ impl PendingWait {
         owner: Owner::UNKNOWN,
         monitor: 0,
         seen: None,
-        answer: None,
     };
 
     /// The owner as far as it is known last.
     pub fn last_owner(&self) -> Owner {
         self.seen.map_or(self.owner, |seen| seen.owner)
     }
-}
-
-/// What a thread was seen to do while it had a lock. The stack is of the generation that
-/// the wait's ids are of.
-#[derive(Clone, Copy, Debug)]
-pub struct Answer {
-    /// The thread.
-    pub owner: Owner,
-    /// Its stack, and which frame has taken the lock.
-    pub seen: HolderStack,
-    /// What it was doing, the code of a `ThreadState`.
-    pub state: u32,
-    /// For how many waits it stands, in parts of `ONE_WAIT`.
-    pub stands_for: u64,
 }
 
 /// The owner of a lock at a moment during a wait.
@@ -269,14 +251,6 @@ impl Waits {
             });
             pending.stack = stack.unwrap_or(id::EMPTY_STACK);
             copy_lock(pending.lock);
-            let answer = pending.answer.take().and_then(|answer| {
-                let stack = from.and_then(|from| {
-                    to.dictionary.copy_stack(&to.log, &from.dictionary, answer.seen.stack)
-                })?;
-                let owner = Owner { id: thread(answer.owner.java_id)?, ..answer.owner };
-                Some(Answer { owner, seen: HolderStack { stack, ..answer.seen }, ..answer })
-            });
-            pending.answer = answer;
             let seen = pending.seen.as_mut().map(|seen| &mut seen.owner);
             for owner in seen.into_iter().chain([&mut pending.owner]).filter(|it| it.is_known()) {
                 owner.id = thread(owner.java_id).unwrap_or(id::UNKNOWN);

@@ -9,27 +9,24 @@ use serde_json::json;
 use std::io::{self, Write};
 use tyrion_converters::{harmless, outputs::units};
 use tyrion_formats::Answered;
-use tyrion_wire::{holder::ONE_WAIT, sample::ThreadState};
+use tyrion_wire::{def::id, sample::ThreadState};
 
 impl Dump<'_> {
-    /// Filters take it for the wait that it belongs to; those on threads also find the
-    /// owner.
+    /// Filters on threads find the one that waited, and the owner.
     pub(super) fn holder(&mut self, out: &mut dyn Write, answered: &Answered) -> io::Result<()> {
         let holder = &answered.holder;
-        let wanted =
-            self.window.holds(answered.end_ns) && holder.wait_ns >= self.window.min_wait_ns;
+        let wanted = self.window.holds(answered.at_ns);
         let (waiter, owner) = (self.thread(answered.thread), self.thread(holder.owner));
         if !wanted || !(waiter.1 || owner.1) {
             return Ok(());
         }
-        let at_ns = self.since_start(answered.end_ns);
+        let at_ns = self.since_start(answered.at_ns);
         let Some(site) = self.site(holder.site) else { return Ok(()) };
         let state = ThreadState::from_code(holder.state).unwrap_or(ThreadState::Other);
-        let stands_for = holder.stands_for as f64 / ONE_WAIT as f64;
         if self.json {
             let record = json!({
-                "record": "holder", "at_ns": at_ns, "wait_ns": holder.wait_ns,
-                "stands_for": stands_for, "state": state.name(), "frames_above": holder.above,
+                "record": "holder", "at_ns": at_ns, "stands_for_ns": holder.stands_for_ns,
+                "state": state.name(), "frames_above": holder.above,
                 "thread": owner.0, "thread_id": holder.owner,
                 "waiter": waiter.0, "waiter_id": answered.thread, "kind": site.kind.name(),
                 "lock": site.lock.id, "lock_class": site.lock.class,
@@ -44,16 +41,19 @@ impl Dump<'_> {
         }
         write!(
             out,
-            "holder  +{} {} {} {:?} had what {:?} waited for, {}, {}, stands for {stands_for:.1} ",
+            "holder  +{} {} {} {:?} had what {:?} waited for, {}, {} ",
             seconds(at_ns),
-            units::duration(holder.wait_ns),
+            units::duration(holder.stands_for_ns),
             site.kind.name(),
             harmless::name(&owner.0),
             harmless::name(&waiter.0),
             site.lock.text(),
             state.name(),
         )?;
-        self.stacks.write(out, holder.stack)?;
+        match holder.stack {
+            id::EMPTY_STACK => out.write_all(b"(stack not taken)")?,
+            stack => self.stacks.write(out, stack)?,
+        }
         out.write_all(b" | ")?;
         self.end_with_stack(out, site.stack)
     }

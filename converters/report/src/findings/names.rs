@@ -92,6 +92,13 @@ pub fn place(profile: &Profile, stack: u32) -> String {
     found.map_or_else(String::new, |at| frame(profile, at))
 }
 
+/// Where the program has a lock: the frame that has taken it, if that is known, or else the
+/// innermost one. `above` says how many frames it has called.
+pub fn holder_place(profile: &Profile, stack: u32, above: u32) -> String {
+    let taker = profile.frames_of(stack).nth(above as usize).filter(|_| above != 0);
+    taker.map_or_else(|| place(profile, stack), |at| frame(profile, at))
+}
+
 /// The same of a stack of a log.
 pub fn place_in(log: &Recording, stack: u32) -> String {
     let names = Names(log);

@@ -6,7 +6,7 @@ mod tests;
 mod view;
 
 use super::{
-    charged::{ChargedWaits, Charges, Places},
+    charged::{Awaited, ChargedWaits, Charges, Places},
     shared::{cut, share},
 };
 use crate::{
@@ -15,8 +15,11 @@ use crate::{
 };
 use chance::{Chances, Own, error_ns};
 use serde::Serialize;
-use std::{cmp::Reverse, collections::BTreeMap};
-use tyrion_converters::profile::WaitRow;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+};
+use tyrion_converters::{aggregate::shares, profile::WaitRow};
 use tyrion_formats::Owners;
 use tyrion_wire::WaitKind;
 
@@ -37,10 +40,13 @@ pub enum Source {
     /// Trace mode: waits are charged, in parts perhaps, to those who released
     /// the lock meanwhile.
     Charged,
-    /// Contention mode: locks of `java.util.concurrent` tell who had them when
-    /// the wait began. Later holders are not known, nor those of monitors.
+    /// Contention mode: waits tell who had the lock when they began. Later holders are not
+    /// known.
     #[default]
     OwnerAtStart,
+    /// Contention mode: it was looked at random moments who had the locks that others waited
+    /// for, and what they did. So both tables are estimates.
+    Asked,
     /// Flight Recorder: waits for monitors tell who had them last before the waiter.
     /// Earlier holders are not known, nor those of other locks.
     PreviousOwner,
@@ -114,7 +120,8 @@ pub struct CodePair {
     /// How far `wait_ns` may be off, in ns, as above.
     pub wait_error_ns: Option<u64>,
     /// Where the holder was when it left the lock, or else, where no stack was
-    /// taken then, where it took it; null when that is not known.
+    /// taken then, where it took it; of an owner that was asked, which of its methods has
+    /// the lock; null when that is not known.
     pub holder: Option<String>,
     /// The group of threads that had the lock, where their code is not known;
     /// else null.
@@ -136,9 +143,9 @@ fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
 fn lacking(findings: &Findings<'_>, source: Source) -> &'static str {
     match (source, findings.is_trace()) {
         (Source::Charged, _) => "",
+        (Source::Asked, _) => "holders are estimated; --mode trace charges all waits",
         (Source::OwnerAtStart, false) => {
-            "needs --mode trace for the holders of monitors, for the code of any holder, and for \
-             holders in between"
+            "needs the agent's option holders, or --mode trace, for the code of holders"
         }
         (Source::PreviousOwner, _) => {
             "needs --mode trace for the holders of locks of java.util.concurrent, for the code of \
@@ -190,7 +197,11 @@ pub fn blockers(findings: &Findings<'_>, options: &ReportOptions) -> Blockers {
         shown.map(of).fold(0, u64::saturating_add)
     };
     let (waits, wait_ns) = (sum(|wait| wait.count), sum(|wait| wait.wait_ns));
-    let (source, threads, code) = if profile.has_blame {
+    let is_asked = profile.is_blame_sampled && !findings.is_trace();
+    let (source, threads, code) = if is_asked {
+        let code = charged_code(findings);
+        (Source::Asked, asked_threads(findings, &code), code)
+    } else if profile.has_blame {
         (Source::Charged, charged_threads(findings), charged_code(findings))
     } else {
         let (threads, code) = owned(findings);
@@ -205,7 +216,7 @@ pub fn blockers(findings: &Findings<'_>, options: &ReportOptions) -> Blockers {
         Source::Charged => Chances::of(findings, &threads, &code),
         _ => Some(Chances::default()),
     };
-    let known = Known { findings, known_ns, chances };
+    let known = Known { findings, known_ns, chances, asked: all_asked(&code) };
     let mut out = Blockers {
         source,
         waits,
@@ -240,16 +251,40 @@ fn charged_threads(findings: &Findings<'_>) -> ByThreads {
     pairs
 }
 
+/// What was seen of owners at random moments, as shares of what is charged to their code:
+/// that is all the wait of which something was seen.
+fn asked_threads(findings: &Findings<'_>, code: &ByCode) -> ByThreads {
+    let mut charged: BTreeMap<(u32, WaitKind), (u64, u64)> = BTreeMap::new();
+    for ((_, _, group, kind), charges) in code {
+        let sum = charged.entry((*group, *kind)).or_default();
+        sum.0 = sum.0.saturating_add(charges.waits());
+        sum.1 = sum.1.saturating_add(charges.wait_ns());
+    }
+    let seen = charged_threads(findings);
+    let mut pairs = ByThreads::new();
+    for (lock, (waits, wait_ns)) in charged {
+        let of_lock = seen.iter().filter_map(|(pair, all)| Some((pair, all.locks.get(&lock)?.1)));
+        let (names, weights): (Vec<_>, Vec<u64>) = of_lock.unzip();
+        let shares = shares(waits, &weights).into_iter().zip(shares(wait_ns, &weights));
+        for (pair, (waits, wait_ns)) in names.into_iter().zip(shares) {
+            pairs.entry(pair.clone()).or_default().add(lock, waits, wait_ns);
+        }
+    }
+    pairs
+}
+
 fn charged_code(findings: &Findings<'_>) -> ByCode {
     let profile = findings.profile();
     let mut places = Places::new(findings);
     let mut pairs = ByCode::new();
     for blame in profile.blames.iter().filter(|blame| findings.shows(blame.kind)) {
         let group = findings.groups.of(blame.lock);
-        let holder = Holder::Place(places.of(blame.stack));
+        let holder = Holder::Place(places.of_holder(blame.stack, blame.above));
         let key = (places.of(blame.waiter_stack), holder, group, blame.kind);
         let stacks = (blame.waiter_stack, blame.stack);
-        pairs.entry(key).or_default().add(blame.count, blame.blamed_ns, stacks);
+        let pair = pairs.entry(key).or_default();
+        pair.add(blame.count, blame.blamed_ns, stacks);
+        pair.add_answers(blame.answers, blame.error_ns);
     }
     pairs
 }
@@ -274,6 +309,19 @@ struct Known<'f> {
     /// How much wait there is a holder for.
     known_ns: u64,
     chances: Option<Chances>,
+    /// What was charged for waits of a place, lock group and kind, in ns, and the squares of
+    /// what each answer stands for.
+    asked: HashMap<Awaited, (u64, f64)>,
+}
+
+fn all_asked(code: &ByCode) -> HashMap<Awaited, (u64, f64)> {
+    let mut all: HashMap<Awaited, (u64, f64)> = HashMap::new();
+    for ((waiter, _, group, kind), charges) in code.iter().filter(|it| it.1.squares() > 0.0) {
+        let sum = all.entry((waiter.clone(), *group, *kind)).or_default();
+        sum.0 = sum.0.saturating_add(charges.wait_ns());
+        sum.1 += charges.squares();
+    }
+    all
 }
 
 impl Known<'_> {
@@ -311,13 +359,21 @@ impl Known<'_> {
         &self,
         ((waiter, holder, group, kind), charges): ((String, Holder, u32, WaitKind), Charges),
     ) -> CodePair {
-        let (charged, holder_stack) =
-            charges.finish(self.findings, (waiter, group, kind), self.known_ns);
+        let awaited = (waiter, group, kind);
+        let of_answers = self.asked.get(&awaited).map(|&(all_ns, all)| {
+            let share = share(charges.wait_ns(), all_ns);
+            let own = charges.squares();
+            (1.0 - share).powi(2) * own + share.powi(2) * (all - own).max(0.0)
+        });
+        let (charged, holder_stack) = charges.finish(self.findings, awaited, self.known_ns);
         let wait_ns = charged.wait_ns;
         let own = Own { holder_ns: wait_ns, wait_ns };
         let of_holder =
             |it: &Chances| error_ns(it.of_place((group, &charged.waiter), own), wait_ns);
-        let wait_error_ns = self.chances.as_ref().map(of_holder);
+        let wait_error_ns = match of_answers {
+            Some(variance) => Some(error_ns(variance, wait_ns)),
+            None => self.chances.as_ref().map(of_holder),
+        };
         let (holder, holders) = match holder {
             Holder::Place(place) => (Some(place), None),
             Holder::Threads(group) => (None, Some(group)),

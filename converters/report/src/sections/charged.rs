@@ -42,6 +42,10 @@ pub(super) struct Charges {
     wait_ns: u64,
     /// By the stacks of the waiter and of the other one.
     stacks: BTreeMap<(u32, u32), u64>,
+    /// How many answers these are estimated from, and the sum of the squares of what each
+    /// stands for, in ns².
+    answers: u64,
+    squares: f64,
 }
 
 /// What tells them from others: the waiter's place, lock group and kind.
@@ -54,6 +58,22 @@ impl Charges {
         self.wait_ns = self.wait_ns.saturating_add(wait_ns);
         let of_stacks = self.stacks.entry(stacks).or_default();
         *of_stacks = of_stacks.saturating_add(wait_ns);
+    }
+
+    /// They are estimated from so many answers.
+    pub(super) fn add_answers(&mut self, answers: u64, error_ns: u64) {
+        self.answers = self.answers.saturating_add(answers);
+        self.squares += (error_ns as f64).powi(2);
+    }
+
+    /// The sum of the squares of what each answer stands for, in ns².
+    pub(super) fn squares(&self) -> f64 {
+        self.squares
+    }
+
+    /// How many they were in all.
+    pub(super) fn waits(&self) -> u64 {
+        self.waits
     }
 
     /// How long they were in all, in ns.
@@ -69,7 +89,7 @@ impl Charges {
         (waiter, group, kind): Awaited,
         known_ns: u64,
     ) -> (ChargedWaits, Vec<String>) {
-        let Charges { waits, wait_ns, stacks } = self;
+        let Charges { waits, wait_ns, stacks, .. } = self;
         let hottest = stacks.iter().max_by_key(|(stacks, ns)| (**ns, Reverse(**stacks)));
         let (waiter_stack, other_stack) = hottest.map_or((0, 0), |(stacks, _)| *stacks);
         let stack = |stack: u32| names::stack(findings.profile(), stack);
@@ -89,7 +109,7 @@ impl Charges {
 /// The places of stacks of the profile, each worked out once.
 pub(super) struct Places<'f> {
     findings: &'f Findings<'f>,
-    known: HashMap<u32, String>,
+    known: HashMap<(u32, u32), String>,
 }
 
 impl<'f> Places<'f> {
@@ -99,8 +119,13 @@ impl<'f> Places<'f> {
 
     /// The innermost frame outside of `java.util.concurrent`; empty for no stack.
     pub(super) fn of(&mut self, stack: u32) -> String {
-        let place = || names::place(self.findings.profile(), stack);
-        self.known.entry(stack).or_insert_with(place).clone()
+        self.of_holder(stack, 0)
+    }
+
+    /// The frame that has taken a lock, which has called so many others, if that is known.
+    pub(super) fn of_holder(&mut self, stack: u32, above: u32) -> String {
+        let place = || names::holder_place(self.findings.profile(), stack, above);
+        self.known.entry((stack, above)).or_insert_with(place).clone()
     }
 }
 

@@ -1,5 +1,6 @@
 package tyrion.owners;
 
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import tyrion.support.Json;
 
@@ -7,7 +8,9 @@ import tyrion.support.Json;
  * {@code Holders KIND MILLIS [virtual]}: four threads take one lock, a monitor or a ReentrantLock,
  * again and again. "long" holds it for 2 ms in {@code holdLong}, in which it sleeps; "short" for
  * 0.1 ms in {@code holdShort}; "brief" and "other" for 20 µs in {@code holdBrief}. At the end the
- * program says how long each has held the lock, in ns, and how often.
+ * program says how long each has held the lock, in ns, how often, and how long others waited
+ * meanwhile: the length of each hold times the number of those who wait, the mean of those at its
+ * begin and at its end.
  */
 public final class Holders {
     private static final Object MONITOR = new Object();
@@ -16,6 +19,7 @@ public final class Holders {
     private final boolean isMonitor;
     private final long endNs;
     private final boolean areVirtual;
+    private final AtomicInteger waiting = new AtomicInteger();
 
     private Holders(String[] arguments) {
         isMonitor = arguments[0].equals("monitor");
@@ -42,7 +46,8 @@ public final class Holders {
         Json report = new Json();
         for (int i = 0; i < turns.length; i++) {
             threads[i].join();
-            report.put(turns[i].name + "_ns", turns[i].heldNs).put(turns[i].name, turns[i].times);
+            report.put(turns[i].name + "_ns", turns[i].heldNs).put(turns[i].name, turns[i].times)
+                    .put(turns[i].name + "_made_wait_ns", turns[i].madeWaitNs);
         }
         System.out.println(report);
     }
@@ -53,6 +58,7 @@ public final class Holders {
         private final Runnable hold;
         private final long pauseNs;
         private long heldNs;
+        private long madeWaitNs;
         private long times;
 
         Turn(String name, Runnable hold, long pauseNs) {
@@ -71,6 +77,7 @@ public final class Holders {
         }
 
         private void take() {
+            waiting.incrementAndGet();
             if (isMonitor) {
                 synchronized (MONITOR) {
                     hold();
@@ -86,9 +93,12 @@ public final class Holders {
         }
 
         private void hold() {
+            int before = waiting.decrementAndGet();
             long fromNs = System.nanoTime();
             hold.run();
-            heldNs += System.nanoTime() - fromNs;
+            long ns = System.nanoTime() - fromNs;
+            heldNs += ns;
+            madeWaitNs += ns * (before + waiting.get()) / 2;
         }
     }
 

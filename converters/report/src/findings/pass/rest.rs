@@ -5,7 +5,7 @@ use super::{
     Count,
     worker::Worker,
 };
-use tyrion_formats::{Event, TraceRecord, Traced};
+use tyrion_formats::{Answered, Event, TraceRecord, Traced};
 use tyrion_wire::cell::{BUCKETS, Cell, bucket_floor_ns};
 
 impl Worker<'_, '_> {
@@ -102,6 +102,20 @@ impl Worker<'_, '_> {
         let Some((_, lock, kind)) = self.job.ids.site(blame.site) else { return };
         let key = (holder.group, waiter.group, self.job.groups.of(lock), kind.code());
         let charged = Delay { count: 1, wait_ns: blame.charged_ns };
+        *self.sums.blames.entry(key).or_default() += charged;
+    }
+
+    /// The same of what was seen of owners: for so long a look stands.
+    pub(super) fn asked(&mut self, answered: &Answered) {
+        let holder = &answered.holder;
+        let of = |thread: u32| self.wanted.get(thread as usize).or(self.wanted.first());
+        let (Some(owner), Some(waiter)) = (of(holder.owner), of(answered.thread)) else { return };
+        if !owner.wanted || !self.window.holds(answered.at_ns) {
+            return;
+        }
+        let Some((_, lock, kind)) = self.job.ids.site(holder.site) else { return };
+        let key = (owner.group, waiter.group, self.job.groups.of(lock), kind.code());
+        let charged = Delay { count: 1, wait_ns: holder.stands_for_ns };
         *self.sums.blames.entry(key).or_default() += charged;
     }
 }

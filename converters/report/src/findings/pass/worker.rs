@@ -146,6 +146,12 @@ impl<'j, 'a> Worker<'j, 'a> {
                 }
                 _ => {}
             });
+        } else if self.job.log.has_holders() {
+            events.visit_all(|entry| match entry {
+                Entry::Wait(event) => self.take(&event, is_open),
+                Entry::Holder(answered) => self.asked(&answered),
+                _ => {}
+            });
         } else if self.job.pauses.is_some() {
             events.visit(|event| self.take(event, is_open));
         } else if is_open {

@@ -19,6 +19,7 @@ const WAITERS: Column = Column::new("waiting", "the group of threads that waited
 const HOLDERS: Column = Column::new("for", "the group of threads that held the lock", 0);
 const WAITER: Column = Column::new("waiting at", "where the thread waited", 0);
 const HOLDER: Column = Column::new("for", "where the holder left the lock, or else took it", 0);
+const ASKED: Column = Column::new("for", "which method of the owner had the lock, estimated", 0);
 const OWNERS: Column = Column::new("for", "the group of threads that had the lock", 0);
 const PREVIOUS: Column = Column::new("for", "the group of threads that had the lock before", 0);
 const LOCK: Column = Column::new("lock", "what the program calls it, and its class", 0);
@@ -61,6 +62,10 @@ fn how_much(answer: &Blockers, findings: &Findings<'_>) -> String {
         (_, _) if answer.thread_pairs == 0 => {
             "Who held the locks is not known: no wait tells.".to_owned()
         }
+        (Source::Asked, _) => format!(
+            "For {known} of {all} it is estimated who had the lock: the agent looked at random \
+             moments."
+        ),
         (Source::PreviousOwner, _) => format!(
             "For {known} of {all}, the recording says who had the lock last before the waiter: a \
              previous owner, who need not have had it when the wait began. Locks of \
@@ -71,8 +76,8 @@ fn how_much(answer: &Blockers, findings: &Findings<'_>) -> String {
              Flight Recorder who had it last before the waiter: other holders are not known."
         ),
         (Source::OwnerAtStart, _) => format!(
-            "For {known} of {all}, the lock said who had it when the wait began: later holders, \
-             and those of monitors, are not known."
+            "For {known} of {all}, the lock said who had it when the wait began: later holders are \
+             not known."
         ),
     }
 }
@@ -114,6 +119,7 @@ fn thread_pair(pair: &ThreadPair) -> Row {
 fn code(answer: &Blockers) -> Table {
     let holder = match answer.source {
         Source::Charged => HOLDER,
+        Source::Asked => ASKED,
         Source::OwnerAtStart => OWNERS,
         Source::PreviousOwner => PREVIOUS,
     };

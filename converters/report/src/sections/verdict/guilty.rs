@@ -7,7 +7,7 @@ use super::{
         withheld::WokenBy,
     },
     machine::Machine,
-    place::hottest_place,
+    place::{hottest, hottest_place},
     woken,
 };
 use crate::{
@@ -19,6 +19,7 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
 };
+use tyrion_converters::profile::BlameRow;
 use tyrion_formats::Owners;
 use tyrion_wire::{WaitKind, cell::BUCKETS};
 
@@ -65,6 +66,8 @@ pub enum Cause {
 pub enum KnownBy {
     /// Trace mode: waits were charged to the holders.
     Charged,
+    /// Some of the threads that waited asked what the owner was doing.
+    Asked,
     /// The lock said who had it when waits began.
     OwnerAtStart,
     /// Flight Recorder told who had it last before those that waited.
@@ -118,6 +121,13 @@ pub struct GuiltyLock {
     /// Where the threads to which most wait is charged released the lock; otherwise
     /// where it is most likely held. Empty if that is not known.
     pub holder: String,
+    /// Where the holder was most of the time while it had the lock: the innermost frame of
+    /// those that were asked. Empty if nobody was, or if that is where it took the lock.
+    pub meanwhile: String,
+    /// The share of the wait in which it was there.
+    pub meanwhile_share: f64,
+    /// How many owners were asked.
+    pub answers: u64,
     /// The group of threads that had it, if their code is not known; otherwise empty.
     pub holders: String,
     /// How the holder is known.
@@ -205,7 +215,7 @@ pub(super) fn find(findings: &Findings<'_>, machine: &Machine) -> Option<GuiltyL
     }
     guilty.certainty = match (guilty.holder_known_by, guilty.mean_hold_error_ns) {
         (KnownBy::Charged, Some(0)) => Certainty::Exact,
-        (KnownBy::Charged, _) => Certainty::Estimated,
+        (KnownBy::Charged | KnownBy::Asked, _) => Certainty::Estimated,
         _ => Certainty::Inferred,
     };
     guilty.cause = cause(&guilty, kinds.first()?.0, holds.as_ref(), machine);
@@ -282,9 +292,16 @@ impl GuiltyLock {
     fn find_holder(&mut self, findings: &Findings<'_>, group: u32, one_place: bool) {
         let blames = findings.profile().blames.iter();
         let blames = blames.filter(|it| findings.groups.of(it.lock) == group);
-        let charged = hottest_place(findings, blames.map(|it| (it.stack, it.blamed_ns)));
+        let profile = findings.profile();
+        let at = |it: &BlameRow| names::holder_place(profile, it.stack, it.above);
+        let charged = hottest(blames.clone().map(|it| (at(it), it.blamed_ns)));
         if let Some((holder, _)) = charged.filter(|(holder, ns)| *ns != 0 && !holder.is_empty()) {
-            (self.holder, self.holder_known_by) = (holder, KnownBy::Charged);
+            let is_asked = profile.is_blame_sampled && !findings.is_trace();
+            self.holder_known_by = if is_asked { KnownBy::Asked } else { KnownBy::Charged };
+            if is_asked {
+                self.find_meanwhile(findings, blames, &holder);
+            }
+            self.holder = holder;
             return;
         }
         let mut owners: BTreeMap<&str, u64> = BTreeMap::new();
@@ -304,6 +321,29 @@ impl GuiltyLock {
             (self.holders, self.holder_known_by) = (threads.to_owned(), known_by);
         } else if one_place {
             (self.holder, self.holder_known_by) = (self.waiter.clone(), KnownBy::Inferred);
+        }
+    }
+
+    /// What the holder does there, by those that were asked.
+    fn find_meanwhile<'b>(
+        &mut self,
+        findings: &Findings<'_>,
+        blames: impl Iterator<Item = &'b BlameRow> + Clone,
+        holder: &str,
+    ) {
+        let profile = findings.profile();
+        self.answers = blames.clone().fold(0, |sum, it| sum.saturating_add(it.answers));
+        let is_there = |it: &&BlameRow| names::holder_place(profile, it.stack, it.above) == holder;
+        let there = blames.filter(is_there);
+        let all_ns = there.clone().fold(0, |sum: u64, it| sum.saturating_add(it.blamed_ns));
+        let innermost = |it: &BlameRow| {
+            let frame = profile.frames_of(it.stack).next();
+            (frame.map_or_else(String::new, |at| names::frame(profile, at)), it.blamed_ns)
+        };
+        let of_code = |frame: &str| frame.split('(').next().map(str::to_owned).unwrap_or_default();
+        let most = hottest(there.map(innermost).map(|(frame, ns)| (of_code(&frame), ns)));
+        if let Some((frame, ns)) = most.filter(|(frame, _)| *frame != of_code(holder)) {
+            (self.meanwhile, self.meanwhile_share) = (frame, share(ns, all_ns));
         }
     }
 

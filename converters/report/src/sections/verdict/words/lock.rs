@@ -10,7 +10,10 @@ use crate::{
     render::percent,
     sections::shared::{plus_minus, share},
 };
-use tyrion_converters::outputs::units::{duration, thousands};
+use tyrion_converters::outputs::units::{counted, duration, thousands};
+
+/// What the holder does is told if it is this share of what it does.
+const MEANWHILE: f64 = 0.25;
 
 /// How certain it is.
 pub(super) fn certainty(lock: &GuiltyLock, findings: &Findings<'_>) -> String {
@@ -26,6 +29,7 @@ pub(super) fn certainty(lock: &GuiltyLock, findings: &Findings<'_>) -> String {
     let line = Line(format!("Waits are {exact} {waits}, mean {mean}"));
     let line = match lock.holder_known_by {
         KnownBy::Charged => line.and(", charged to holders."),
+        KnownBy::Asked => asked(line, lock, &findings.short_names),
         KnownBy::OwnerAtStart => line.and(". Who had it is what the lock said when waits began."),
         KnownBy::PreviousOwner => line.and(". Who had it is the owner before those that waited."),
         KnownBy::Inferred => line.and(". Who holds it is inferred from where most waits are."),
@@ -48,6 +52,16 @@ pub(super) fn certainty(lock: &GuiltyLock, findings: &Findings<'_>) -> String {
             line.and(&format!(" Holds are estimated: {held} ± {error}.")).0
         }
     }
+}
+
+/// What the owners did that were asked.
+fn asked(line: Line, lock: &GuiltyLock, short: &ShortNames) -> Line {
+    let line = line.and(&format!(". Holders: {}", counted(lock.answers, "look")));
+    if lock.meanwhile.is_empty() || lock.meanwhile_share < MEANWHILE {
+        return line.and(".");
+    }
+    let (there, share) = (method(&lock.meanwhile, short), percent(lock.meanwhile_share));
+    line.and(&format!(": there {share} in {there}")).and(".")
 }
 
 /// What to do where nobody is known to hold it.

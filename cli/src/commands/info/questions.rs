@@ -1,0 +1,37 @@
+//! How often the agent looked at the owners of locks.
+
+use serde::Serialize;
+use tyrion_converters::outputs::units;
+use tyrion_formats::Recording;
+use tyrion_wire::holder;
+
+/// Questions about the owners of locks.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Questions {
+    /// How many owners were asked what they do.
+    asked: u64,
+    /// How many of them had released the lock meanwhile.
+    gone: u64,
+    /// The CPU time that looking has taken.
+    cpu_ns: u64,
+}
+
+impl Questions {
+    /// What the log says; `None` where it did not look.
+    pub fn of(log: &Recording) -> Option<Questions> {
+        let statistics = log.statistics();
+        let value = |key| statistics.get(key).copied();
+        Some(Questions {
+            asked: value(holder::ASKED)?,
+            gone: value(holder::GONE)?,
+            cpu_ns: value(holder::CPU_NS)?,
+        })
+    }
+
+    /// `123 asked, of which 4 had released the lock meanwhile; 5.6 ms of CPU time`.
+    pub fn text(&self) -> String {
+        let [asked, gone] = [self.asked, self.gone].map(units::thousands);
+        let cpu = units::duration(self.cpu_ns);
+        format!("{asked} asked, of which {gone} had released the lock meanwhile; {cpu} of CPU time")
+    }
+}
