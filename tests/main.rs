@@ -38,6 +38,7 @@ mod other_tools;
 mod outcomes;
 mod outputs;
 mod own_cpu;
+mod owners;
 mod page;
 mod profile;
 mod push;

@@ -9,16 +9,20 @@
 //! cargo run -p tyrion-formats --example sample -- sample sample.log
 //! cargo run -p tyrion-formats --example sample -- collections collections.log
 //! cargo run -p tyrion-formats --example sample -- wakers wakers.log
+//! cargo run -p tyrion-formats --example sample -- holders holders.log
 //! ```
 //!
 //! `tiny` is the worked example of `docs/event-log.md`; `small` has every kind
 //! of record of contention mode; `killed` is the same as the agent leaves it
 //! after `kill -9`; `trace` has what trace mode adds, `holds` what `events=all`
 //! adds to that, `sample` what sampling adds; `collections` tells when the JVM's
-//! garbage collector was at work, `wakers` who ended waits.
+//! garbage collector was at work, `wakers` who ended waits,
+//! `holders` who had locks.
 
 #[path = "sample/collections.rs"]
 mod collections;
+#[path = "sample/holders.rs"]
+mod holders;
 #[path = "sample/sampled.rs"]
 mod sampled;
 #[path = "sample/trace.rs"]
@@ -44,7 +48,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [which, path] = args.as_slice() else {
         return Err(
-            "usage: sample tiny|small|killed|trace|holds|sample|collections|wakers FILE".into()
+            "usage: sample tiny|small|killed|trace|holds|sample|collections|wakers|holders FILE"
+                .into(),
         );
     };
     let bytes = match which.as_str() {
@@ -56,6 +61,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "sample" => sampled::sampled(options(RecordingState::Closed))?,
         "collections" => collections::collections(options(RecordingState::Closed))?,
         "wakers" => wakers::wakers(options(RecordingState::Closed))?,
+        "holders" => holders::holders(options(RecordingState::Recording))?,
         _ => return Err(format!("no sample {which}").into()),
     };
     std::fs::write(path, bytes)?;

@@ -21,6 +21,7 @@
 //! ```
 
 mod chunk;
+mod holder;
 mod sample;
 mod trace;
 mod wake;

@@ -52,10 +52,21 @@ pub fn dump(log: &Recording) -> String {
     for cell in log.cell_chunks().iter().flat_map(|chunk| log.cells(chunk)) {
         let buckets: Vec<(usize, u32)> =
             cell.histogram.iter().copied().enumerate().filter(|(_, count)| *count != 0).collect();
+        let owner = match cell.owner {
+            0 => String::new(),
+            owner => format!(" owner={owner}"),
+        };
         writeln!(
             text,
-            "cell thread={} site={} first_ns={} last_ns={} count={} sum_ns={} max_ns={} {buckets:?}",
-            cell.thread, cell.site, cell.first_ns, cell.last_ns, cell.count, cell.sum_ns, cell.max_ns,
+            "cell thread={} site={}{owner} first_ns={} last_ns={} count={} sum_ns={} max_ns={} \
+             {buckets:?}",
+            cell.thread,
+            cell.site,
+            cell.first_ns,
+            cell.last_ns,
+            cell.count,
+            cell.sum_ns,
+            cell.max_ns,
         )
         .unwrap();
     }
@@ -63,7 +74,8 @@ pub fn dump(log: &Recording) -> String {
         dump_acquisitions(log, &cell, text);
     }
     for pending in log.pending() {
-        writeln!(text, "{pending:?}").unwrap();
+        let pending = format!("{pending:?}");
+        writeln!(text, "{}", pending.replace(", seen_ns: 0, flags: 0 }", " }")).unwrap();
     }
     for counters in log.counters() {
         writeln!(text, "{counters:?}").unwrap();

@@ -1,5 +1,7 @@
 package tyrion.owners;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import tyrion.support.Json;
@@ -23,8 +25,21 @@ public final class Holders {
 
     private Holders(String[] arguments) {
         isMonitor = arguments[0].equals("monitor");
+        awaitGo();
         endNs = System.nanoTime() + Long.parseLong(arguments[1]) * 1_000_000;
         areVirtual = arguments.length > 2;
+    }
+
+    /** Says that it is ready and waits for the file, if there is to be one. */
+    private static void awaitGo() {
+        String go = System.getProperty("truth.go");
+        if (go == null) {
+            return;
+        }
+        System.out.println("ready");
+        while (!Files.exists(Path.of(go))) {
+            spin(1_000_000);
+        }
     }
 
     public static void main(String[] arguments) throws Exception {

@@ -1,0 +1,149 @@
+//! Who has a lock that others wait for: by threads, when waits begin; by code, as the
+//! agent saw it at random moments; and at the end, where only those that will wait for ever
+//! are in a deadlock.
+
+use crate::support::{
+    Jdk, Program, Recording, Report, Wait, list, number, on_jdks, share, text_of,
+};
+use std::{collections::BTreeMap, fmt};
+
+on_jdks!(owners_are_known: all);
+on_jdks!(owners_are_known_attached: two, everywhere all);
+on_jdks!(virtual_owners_are_known: since(21));
+on_jdks!(code_of_holders: two, everywhere all);
+on_jdks!(only_deadlocks_are_deadlocks: ends, everywhere three);
+on_jdks!(only_deadlocks_are_deadlocks_of_virtual_threads: since(21));
+
+/// How long the program `Holders` runs, in ms.
+const MILLIS: u64 = 2_500;
+
+fn holders(jdk: &Jdk, kind: &str) -> Program {
+    Program::class(jdk, &format!("tyrion.owners.Holders {kind}")).option("--threshold=0")
+}
+
+fn of_program(recording: &Recording) -> Vec<Wait> {
+    recording.contentions().into_iter().filter(Wait::is_in_the_program).collect()
+}
+
+/// Of the time for which monitors were waited for, an owner is known of next to all: a
+/// monitor may have none just when a thread begins to wait, but those waits are short.
+fn check_known(waits: &[Wait], names: &[&str]) {
+    let mut owned: BTreeMap<&str, u64> = BTreeMap::new();
+    for wait in waits {
+        *owned.entry(wait.owner.as_deref().unwrap_or_default()).or_default() += wait.wait_ns;
+    }
+    let all_ns: u64 = owned.values().sum();
+    let unknown_ns = owned.remove("").unwrap_or(0);
+    assert!(unknown_ns * 50 <= all_ns, "{unknown_ns} of {all_ns} ns have no owner: {owned:?}");
+    assert!(owned.keys().all(|owner| names.contains(owner)), "{owned:?}");
+    let most = owned.iter().max_by_key(|(_, ns)| **ns).map(|(owner, _)| *owner);
+    assert_eq!(most, Some("long"), "{owned:?}");
+}
+
+const NAMES: [&str; 4] = ["long", "short", "brief", "other"];
+
+fn owners_are_known(jdk: &Jdk) {
+    let recording = holders(jdk, &format!("monitor {MILLIS}")).record();
+    check_known(&of_program(&recording), &NAMES);
+    assert_eq!(recording.info()["metadata"]["monitor-owners"], "true");
+}
+
+fn owners_are_known_attached(jdk: &Jdk) {
+    let recording = holders(jdk, &format!("monitor {MILLIS}")).attached().record();
+    check_known(&of_program(&recording), &NAMES);
+}
+
+fn virtual_owners_are_known(jdk: &Jdk) {
+    let recording = holders(jdk, &format!("monitor {MILLIS} virtual")).record();
+    let waits = of_program(&recording);
+    let known: u64 =
+        waits.iter().filter(|it| it.owner.as_deref() == Some("long")).map(|it| it.wait_ns).sum();
+    let all: u64 = waits.iter().map(|it| it.wait_ns).sum();
+    assert!(known * 2 > all, "{known} of {all} ns are for \"long\"");
+}
+
+/// What made others wait is told by the method that was running, though all take the lock
+/// in the same one: about as long as the program says.
+fn code_of_holders(jdk: &Jdk) {
+    for kind in ["monitor", "lock"] {
+        let recording = holders(jdk, &format!("{kind} {}", 2 * MILLIS)).record();
+        let report = Report::with(&[&recording.log], &["--top", "0"]);
+        let blockers = report.section("blockers");
+        assert_eq!(text_of(blockers, "source"), "asked");
+        let made = |name: &str| recording.number(&format!("{name}_made_wait_ns")) as f64;
+        let truth = made("long") / NAMES.map(made).iter().sum::<f64>();
+        let threads = list(blockers, "threads");
+        let long = threads.iter().filter(|pair| text_of(pair, "holders") == "long");
+        let seen: f64 = long.map(|pair| share(pair, "wait_share")).sum();
+        // Some sixty looks at least; which the machine's load may delay.
+        assert!((seen - truth).abs() < 0.25, "{kind}: {seen} of the wait, not {truth}");
+        let in_sleep = list(blockers, "code").iter().filter(|pair| {
+            list(pair, "holder_stack").iter().any(|it| it.as_str().unwrap().contains("holdLong"))
+        });
+        let in_sleep: u64 = in_sleep.map(|pair| number(pair, "wait_ns")).sum();
+        assert!(in_sleep * 2 > number(blockers, "known_ns"), "{blockers:#}");
+        let verdict = report.section("verdict");
+        let lock = &verdict["lock"];
+        assert_eq!(text_of(lock, "holder_known_by"), "asked", "{verdict:#}");
+        assert!(text_of(lock, "meanwhile").starts_with("java.lang.Thread.sleep"), "{verdict:#}");
+    }
+}
+
+/// How a program ends: its name, and whether threads wait for each other then.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct End(&'static str, bool);
+
+impl fmt::Debug for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+const ENDS: [End; 15] = [
+    End("nested", false),
+    End("three", false),
+    End("passed", false),
+    End("tried", false),
+    End("timed", false),
+    End("locks", false),
+    End("mixed", false),
+    End("waits", false),
+    End("read", false),
+    End("taken-over", false),
+    End("dead", true),
+    End("dead-contended", true),
+    End("dead-locks", true),
+    End("dead-mixed", true),
+    End("dead-waits", true),
+];
+
+/// A program that is halted after so many milliseconds.
+fn check_end(jdk: &Jdk, End(name, is_deadlock): End, millis: u64, more: &str) {
+    let main = format!("tyrion.owners.Circles {name} {millis}{more}");
+    let recording = Program::class(jdk, &main).record();
+    let report = Report::of(&recording.log);
+    let found = report.section("still-waiting");
+    let counts = ["deadlocks", "possible_deadlocks"].map(|key| list(found, key).len());
+    assert_eq!(counts, [usize::from(is_deadlock), 0], "{main}: {found:#}");
+    if is_deadlock {
+        let threads = list(&found["deadlocks"][0], "threads");
+        let mut names: Vec<&str> = threads.iter().map(|it| text_of(it, "thread")).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["dead-0", "dead-1"], "{main}: {found:#}");
+    }
+}
+
+fn only_deadlocks_are_deadlocks(jdk: &Jdk) {
+    for (nth, end) in (0..).zip(ENDS) {
+        check_end(jdk, end, 30 + 67 * nth % 400, "");
+    }
+}
+
+fn only_deadlocks_are_deadlocks_of_virtual_threads(jdk: &Jdk) {
+    // Of virtual threads in `Object.wait`, it is not known that they are to go on; nor,
+    // once they have left their carriers, what they have that nobody waited for before.
+    let is_seen = |end: &End| !["dead", "dead-mixed", "dead-waits"].contains(&end.0);
+    for (nth, end) in (0..).zip(ENDS.into_iter().filter(is_seen)) {
+        check_end(jdk, end, 30 + 67 * nth % 400, " virtual");
+    }
+}
