@@ -143,11 +143,11 @@ mod tests {
     #[test]
     fn all_ends_are_kept_while_threads_are_listed() {
         let mut ends = Ends { ids: VecDeque::new(), is_listing: true };
-        (0..1000).for_each(|id| ends.add(id));
-        assert_eq!(ends.ids.len(), 1000);
+        (0..10_000).for_each(|id| ends.add(id));
+        assert_eq!(ends.ids.len(), 10_000);
         ends.is_listing = false;
-        ends.add(1000);
+        ends.add(10_000);
         assert_eq!(ends.ids.len(), ENDS_KEPT);
-        assert_eq!(ends.ids.iter().copied().take(2).collect::<Vec<_>>(), [1000, 999]);
+        assert_eq!(ends.ids.iter().copied().take(2).collect::<Vec<_>>(), [10_000, 9_999]);
     }
 }

@@ -57,8 +57,15 @@ fn logs_are_shown_as_ever() {
             let info = info::printed(&[frozen(name)], &all(), json);
             files.insert(format!("{name}.info.{sort}"), info);
         }
-        for name in ["v1-tiny", "v1-trace", "v1-holds", "v1-sample", "v1-collections", "v1-wakers"]
-        {
+        for name in [
+            "v1-tiny",
+            "v1-trace",
+            "v1-holds",
+            "v1-sample",
+            "v1-collections",
+            "v1-wakers",
+            "v1-holders",
+        ] {
             let dump = dumped(&frozen(name), &all(), json);
             files.insert(format!("{name}.dump.{sort}"), dump);
         }

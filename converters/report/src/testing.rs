@@ -88,8 +88,10 @@ impl Crafted {
         let (stack, lock) = (self.stack(frames), self.lock(lock));
         let (thread, _) = self.thread(thread);
         let start_ns = START_NS + start_ns;
+        // Who has it was looked for at the end.
+        let seen_ns = if owner == 0 { 0 } else { START_NS + 9_000_000_000 };
         self.log
-            .pending(&Pending { thread, kind, stack, lock, owner, start_ns, seen_ns: 0, flags: 0 })
+            .pending(&Pending { thread, kind, stack, lock, owner, start_ns, seen_ns, flags: 0 })
             .unwrap();
     }
 

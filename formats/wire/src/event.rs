@@ -280,17 +280,19 @@ mod tests {
             parks: 0,
         };
         assert_eq!(wait.encode(&mut [0; MAX_WAIT_LEN]), 8);
+        let owned = WaitRecord { owner: 100, ..wait };
+        assert_eq!(owned.encode(&mut [0; MAX_WAIT_LEN]), 9);
     }
 
     #[test]
     fn rejects_zeros_and_reserved_bits() {
         assert_eq!(decode(&[0; 32]), None);
-        assert_eq!(decode(&[1, 0x20, 0, 0, 0, 0]), None);
+        assert_eq!(decode(&[1, 0x40, 0, 0, 0, 0]), None);
         assert_eq!(decode(&[3, 0]), None);
     }
 
     #[test]
     fn skips_unknown_records() {
-        assert_eq!(decode(&[9 << 2 | 2, 2, 0, 0, 7]), Some((Record::Unknown(9), 4)));
+        assert_eq!(decode(&[62 << 2 | 2, 2, 0, 0, 7]), Some((Record::Unknown(62), 4)));
     }
 }

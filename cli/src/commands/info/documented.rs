@@ -1,6 +1,6 @@
 //! `docs/info.md` names every field of the JSON, and no other.
 
-use super::{Walks, printed};
+use super::{Questions, Walks, printed};
 use serde_json::Value;
 use std::{collections::BTreeSet, fs, path::PathBuf};
 use tyrion_converters::filter::{Filter, Kinds, States};
@@ -63,6 +63,7 @@ fn every_field_is_documented() {
             // The logs are of agents that did not tell.
             fields(&serde_json::to_value(OwnCpu::default()).unwrap(), &mut known);
             fields(&serde_json::to_value(Walks::default()).unwrap(), &mut known);
+            fields(&serde_json::to_value(Questions::default()).unwrap(), &mut known);
         }
         for name in known.iter().filter(|name| !text.contains(&format!("`{name}`"))) {
             wrong.push(format!("{heading}: `{name}` is not documented"));

@@ -196,7 +196,8 @@ impl Scenario {
     /// A wait that has not ended; its start counts from that of the scenario.
     pub(super) fn pending(&mut self, pending: Pending) {
         let start_ns = START_NS + pending.start_ns;
-        self.log.pending(&Pending { start_ns, ..pending }).unwrap();
+        let seen_ns = if pending.seen_ns == 0 { 0 } else { START_NS + pending.seen_ns };
+        self.log.pending(&Pending { start_ns, seen_ns, ..pending }).unwrap();
     }
 
     pub(super) fn log(self, name: &str) -> Recording {

@@ -124,7 +124,11 @@ fn owners_are_told_without_trace_mode() {
     assert_eq!(code.charged.waiter, "a.Cache.put(Cache.java:30)");
     assert_eq!((code.holder.as_deref(), code.holders.as_deref()), (None, Some("writer")));
     assert_eq!((code.charged.wait_ns, code.holder_stack.len()), (120, 0));
-    assert!(answer(&findings, &ReportOptions::default()).lacking.starts_with("needs --mode trace"));
+    assert!(
+        answer(&findings, &ReportOptions::default())
+            .lacking
+            .starts_with("needs the agent's option")
+    );
 }
 
 #[test]

@@ -154,15 +154,17 @@ fn idle(found: &StillWaiting) -> Table {
             details: Vec::new(),
         }
     };
+    let longest = match found.unfinished_logs {
+        0 => Column::new("longest", "How long the longest had lasted, when the log ended", 0),
+        _ => {
+            Column::new("longest at least", "How long the longest had lasted at the last record", 0)
+        }
+    };
     Table {
         title: "Waiting for something to happen".to_owned(),
         columns: vec![
             Column::new("count", "How many threads", 0),
-            Column::new(
-                "longest at least",
-                "How long the longest had lasted at the last record",
-                0,
-            ),
+            longest,
             Column::new("kind", "What kind of wait", 1),
             Column::new("where", "The innermost frame outside of what parks threads", 0),
             Column::new("threads", "Who", 2),

@@ -183,7 +183,7 @@ fn who_ended_the_waits_is_told() {
         let answer = (SECTION.answer)(findings, &all());
         assert_eq!(answer.lacking, "");
         let text = text::view(&answer.view, &Style::default());
-        let line = "    woken by worker-* in Pool.giveBack, 95.0 % of the wait\n";
+        let line = "    woken by worker-* in a.Pool.giveBack, 95.0 % of the wait\n";
         assert!(text.contains(line), "{text}");
         let one = ReportOptions { top: 1, ..ReportOptions::default() };
         let cut = WithheldWaits::of(findings, &one);
