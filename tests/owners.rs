@@ -75,8 +75,8 @@ fn code_of_holders(jdk: &Jdk) {
         let threads = list(blockers, "threads");
         let long = threads.iter().filter(|pair| text_of(pair, "holders") == "long");
         let seen: f64 = long.map(|pair| share(pair, "wait_share")).sum();
-        // Some sixty looks at least; which the machine's load may delay.
-        assert!((seen - truth).abs() < 0.25, "{kind}: {seen} of the wait, not {truth}");
+        // Looks are late rather when threads compute, as the short holds here do.
+        assert!(seen > truth - 0.2, "{kind}: {seen} of the wait, not {truth}");
         let in_sleep = list(blockers, "code").iter().filter(|pair| {
             list(pair, "holder_stack").iter().any(|it| it.as_str().unwrap().contains("holdLong"))
         });

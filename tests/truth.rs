@@ -31,13 +31,12 @@ const fn holder(
 const READ_WRITE: &str = "java.util.concurrent.locks.ReentrantReadWriteLock$NonfairSync";
 const STAMPED: &str = "java.util.concurrent.locks.StampedLock";
 
-/// Monitors, readers, stamps and permits have no owner that costs nothing to
-/// learn.
+/// Readers, stamps and permits have no owner.
 #[rustfmt::skip]
 const HOLDERS: [Holder; 11] = [
-    holder("holder-monitor", "HolderMonitor", "monitor", "tyrion.truth.HolderMonitor$Vault", None),
-    holder("holder-method", "HolderMethod", "monitor", "tyrion.truth.HolderMethod$Vault", None),
-    holder("holder-static", "HolderStatic", "monitor", "tyrion.truth.HolderStatic$Vault.class", None),
+    holder("holder-monitor", "HolderMonitor", "monitor", "tyrion.truth.HolderMonitor$Vault", Some("holder")),
+    holder("holder-method", "HolderMethod", "monitor", "tyrion.truth.HolderMethod$Vault", Some("holder")),
+    holder("holder-static", "HolderStatic", "monitor", "tyrion.truth.HolderStatic$Vault.class", Some("holder")),
     holder("holder-lock", "HolderLock", "lock", "java.util.concurrent.locks.ReentrantLock$NonfairSync", Some("holder")),
     holder("holder-read", "HolderRead", "lock-read", READ_WRITE, Some("holder")),
     holder("holder-write", "HolderWrite", "lock-write", READ_WRITE, None),

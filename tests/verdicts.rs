@@ -82,7 +82,7 @@ fn one_hot_lock(jdk: &Jdk) {
     assert!(text_of(lock, "waiter").contains("tyrion.truth."), "{verdict:#}");
     assert_eq!(
         (text_of(lock, "cause"), text_of(lock, "certainty")),
-        ("unknown", "inferred"),
+        ("unknown", "estimated"),
         "{verdict:#}"
     );
     check_next(&verdict);
@@ -148,7 +148,7 @@ fn bank(jdk: &Jdk) -> Program {
 
 fn demo(jdk: &Jdk) {
     let recording = bank(jdk).record();
-    check_demo(&verdict(&recording.log), "inferred");
+    check_demo(&verdict(&recording.log), "asked");
     check_length(&recording.log);
 }
 

@@ -96,7 +96,10 @@ fn what_is_only_tried(jdk: &Jdk) {
         // Locks inside the JDK are none of the program's.
         let of_thread = traced.records("nest").filter(|nest| {
             let class = nest["lock_class"].as_str().unwrap();
-            nest["thread"] == *thread && class.starts_with("java.util.concurrent.")
+            let at = nest["stack"][0].as_str().unwrap_or_default();
+            nest["thread"] == *thread
+                && class.starts_with("java.util.concurrent.")
+                && at.starts_with("tyrion.truth.")
         });
         let tried: BTreeSet<bool> =
             of_thread.map(|nest| nest["tried"].as_bool().unwrap_or(false)).collect();

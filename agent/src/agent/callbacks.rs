@@ -9,7 +9,7 @@ use super::{
     start,
 };
 use crate::{
-    contention::Contention,
+    contention::{Contention, Wanted},
     jvm::{Java, Object},
     own_cpu, sample, trace,
 };
@@ -105,8 +105,11 @@ unsafe extern "system" fn monitor_contended_enter(
     object: jobject,
 ) {
     // First of all: the owner may release it at any moment.
-    // SAFETY: as above, and this is the event.
-    let wanted = contention().map(|own| own.wanted(unsafe { Java::new(env) })).unwrap_or_default();
+    let mut wanted = Wanted::default();
+    if let Some(contention) = contention() {
+        // SAFETY: the JVM passes the current thread's environment, and this is the event.
+        guarded(|| wanted = contention.wanted(unsafe { Java::new(env) }));
+    }
     with_contention(env, |contention, java| {
         // SAFETY: JVMTI passes references that are valid during the call.
         let (thread, object) = unsafe { (Object::new(thread), Object::new(object)) };

@@ -61,8 +61,8 @@ fn prove(java: Java, vm: Vm, monitors: &Monitors, own: JavaThread, java_id: i64)
         let its = Arc::clone(&waiter);
         let wait = *monitors;
         thread("tyrion-try", move || wait_for(vm, wait, &its, shared)).ok()?;
-        let found = owner_once_waited(monitors, &waiter);
-        Some(found.is_some_and(|owned| is_ours(owned, own, java_id)))
+        let found = owner_once_waited(monitors, &waiter)?;
+        Some(is_ours(found, own, java_id))
     });
     if entered {
         java.exit_monitor(lock.get());

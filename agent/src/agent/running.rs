@@ -391,6 +391,8 @@ fn apply(modes: &mut Modes, recorder: &'static Recorder, env: *mut JNIEnv) -> Re
                     contention.find_wait(java, thread);
                 }
             });
+            // What was found is older than this.
+            look_for_owners(env);
         }
     }
     let state = if on { RecordingState::Recording } else { RecordingState::Paused };

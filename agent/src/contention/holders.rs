@@ -8,19 +8,19 @@
 //! while they waited. Had the waiters asked when their waits began, it would be the first
 //! owner that is charged, and of those only the ones that hold a lock for long.
 //!
-//! No thread of the program does anything for it, but the owner takes part in a handshake.
-//! Looks have a budget: a share of the program's CPU time and, where a question stops all
-//! threads, the same share of all time.
+//! The owner takes part in a handshake; before JDK 16 all threads do, and from JDK 21 on those
+//! wait that are virtual and to be mounted or unmounted. Looks have a budget: a share of the
+//! program's CPU time and, where a question makes others wait, the same share of all time.
 
 use super::Contention;
 use crate::{
     clock,
-    jvm::{Java, Object, Vm, threads::state_of},
+    jvm::{Java, Object, Vm, monitors::Owned, threads::state_of},
     log::Generation,
     random,
     recorder::{
         HolderStack, Sought,
-        threads::{Owner, PendingWait, Thread},
+        threads::{PendingWait, Thread},
     },
 };
 use std::{
@@ -39,8 +39,10 @@ use tyrion_wire::{
 
 /// Looks are no closer than this in the mean, ns.
 const LEAST_PERIOD_NS: u64 = 10_000_000;
-/// Nor rarer than this while threads wait, ns.
-const MOST_PERIOD_NS: u64 = 500_000_000;
+/// Nor rarer than this, ns.
+const MOST_PERIOD_NS: u64 = 10_000_000_000;
+/// A look stands for this at most, ns: before that, nobody may have waited.
+const MOST_SPAN_NS: u64 = 20_000_000_000;
 /// So many waiting threads are chosen in a look.
 const CHOSEN: usize = 2;
 /// One part in so many of the time may be spent.
@@ -55,6 +57,7 @@ pub struct Holders {
     /// Whether the user wants that, and whether it is done.
     is_wanted: AtomicBool,
     is_on: AtomicBool,
+    was_on: AtomicBool,
     /// How many owners were asked, and how many of them had released the lock meanwhile.
     asked: AtomicU64,
     gone: AtomicU64,
@@ -111,7 +114,7 @@ impl Pace {
         self.process_cpu_ns = process_cpu_ns;
         let busy = used_ns.saturating_mul(1000) / span_ns.max(1);
         self.busy = (self.busy * 15 + busy) / 16;
-        span_ns.min(2 * MOST_PERIOD_NS)
+        span_ns.min(MOST_SPAN_NS)
     }
 
     /// A look has taken so much.
@@ -126,6 +129,7 @@ impl Holders {
         Holders {
             is_wanted: AtomicBool::new(false),
             is_on: AtomicBool::new(false),
+            was_on: AtomicBool::new(false),
             asked: AtomicU64::new(0),
             gone: AtomicU64::new(0),
             spent_cpu_ns: AtomicU64::new(0),
@@ -146,13 +150,15 @@ impl Contention {
 
     /// Has owners looked at, if that is wanted, or not.
     pub fn look_at_holders(&self, on: bool) {
-        self.holders.is_on.store(on && self.wants_holders(), Relaxed);
+        let on = on && self.wants_holders();
+        self.holders.is_on.store(on, Relaxed);
+        self.holders.was_on.fetch_or(on, Relaxed);
     }
 
     /// Tells the log how much was asked so far.
     pub fn note_questions(&self) {
         let holders = &self.holders;
-        if !self.wants_holders() {
+        if !holders.was_on.load(Relaxed) {
             return;
         }
         let generation = self.recorder.log().current();
@@ -167,7 +173,7 @@ impl Contention {
     /// What a thread of the agent's own does for ever. The JVM knows it only while threads
     /// wait for locks.
     pub fn watch_holders(&'static self, vm: Vm) {
-        let mut pace = Pace::new(self.recorder.ti().stacks_take_safepoints());
+        let mut pace = Pace::new(self.recorder.ti().stacks_make_others_wait());
         while !self.recorder.log().is_closed() {
             if !self.looks() {
                 std::thread::sleep(PAUSE);
@@ -175,8 +181,10 @@ impl Contention {
                 continue;
             }
             std::thread::sleep(pace.pause());
+            let (now_ns, cpu_ns) = (clock::now_ns(), clock::thread_cpu_ns());
             if self.waiters().is_empty() {
-                pace.begin(clock::now_ns());
+                pace.begin(now_ns);
+                self.spent(&mut pace, now_ns, cpu_ns);
                 continue;
             }
             vm.with_thread(|env| {
@@ -197,9 +205,11 @@ impl Contention {
 
     /// The threads that wait for a lock that has one owner.
     fn waiters(&self) -> Vec<(Arc<Thread>, PendingWait)> {
-        let mut waiters = self.recorder.threads().pending_since(u64::MAX);
+        let mut waiters = self.recorder.threads().contending();
         waiters.retain(|(thread, wait)| {
-            !thread.excluded && wait.kind.is_contention() && wait.kind != WaitKind::Semaphore
+            // Nobody has the objects at which virtual threads park.
+            let is_seen = wait.kind == WaitKind::Monitor || !thread.is_virtual();
+            !thread.excluded && is_seen && wait.kind != WaitKind::Semaphore
         });
         waiters
     }
@@ -221,11 +231,16 @@ impl Contention {
         for (thread, wait) in waiters.into_iter().take(chosen) {
             self.look_at_holder(java, &thread, &wait, stands_for_ns);
         }
+        self.spent(pace, now_ns, begun_cpu_ns);
+        count != 0
+    }
+
+    /// A look is over that began when the clocks showed this.
+    fn spent(&self, pace: &mut Pace, begun_ns: u64, begun_cpu_ns: u64) {
         let cpu_ns = clock::thread_cpu_ns().saturating_sub(begun_cpu_ns);
         self.holders.spent_cpu_ns.fetch_add(cpu_ns, Relaxed);
         // The owners take part in handshakes, which takes them less.
-        pace.add(2 * cpu_ns, clock::now_ns().saturating_sub(now_ns));
-        count != 0
+        pace.add(2 * cpu_ns, clock::now_ns().saturating_sub(begun_ns));
     }
 
     fn look_at_holder(
@@ -245,23 +260,55 @@ impl Contention {
                 lock
             }
         };
+        let at_ns = clock::now_ns();
         let owner_now = || match &lock {
             None => self.owner_of_monitor_now(wait.monitor),
             Some(lock) => self.owner_of_lock_now(java, lock.get()),
         };
         if let Some(owner_id) = owner_now().filter(|&owner_id| owner_id != waiter.java_id) {
-            let sought = self.sought(wait);
-            let asked = self.ask(java, owner_id, &sought, || owner_now() == Some(owner_id));
-            self.write_holder(java, waiter, wait, (owner_id, asked), stands_for_ns);
+            let is_still = || owner_now() == Some(owner_id);
+            if !wait.owner.is_known() {
+                // Nobody had to wait for it before: now somebody is known.
+                self.note_owner(java, waiter, wait, (owner_id, at_ns), is_still);
+            }
+            // First: to ask takes as long as many a wait.
+            let seen = self.moment(java, waiter, wait, (owner_id, at_ns), is_still);
+            if let Some(seen) = seen {
+                let asked = self.ask(java, owner_id, &self.sought(wait), is_still);
+                self.write_holder(waiter, &seen, asked, stands_for_ns);
+            }
         }
         if let Some(lock) = lock {
             java.drop_local(lock);
         }
     }
 
+    /// Who has what a thread waits for, as the log has it, if it waits for it still.
+    fn moment(
+        &'static self,
+        java: Java,
+        waiter: &Arc<Thread>,
+        wait: &PendingWait,
+        (owner_id, at_ns): (i64, u64),
+        is_still: impl Fn() -> bool,
+    ) -> Option<Moment> {
+        let moment = self.recorder.in_context_of_thread(waiter, |context| {
+            let generation: &Generation = context.generation;
+            let known = self.thread_of_owner(generation, java, owner_id, is_still)?;
+            let owner = self.as_owner(generation, &known).id;
+            let number = generation.number;
+            let (pending, site) = self.recorder.site_of_waiter(context, waiter)?;
+            let is_it = pending.start_ns == wait.start_ns && owner != id::UNKNOWN;
+            is_it.then_some(Moment { at_ns, owner, site, generation: number })
+        });
+        moment.flatten()
+    }
+
     fn owner_of_monitor_now(&self, monitor: usize) -> Option<i64> {
-        let owned = self.recorder.monitors()?.owner_of(monitor).filter(|_| monitor != 0)?;
-        self.recorder.owner_id_of(owned)
+        match self.owner_word(monitor)? {
+            Owned::BySomebody => self.recorder.owner_without_monitor(monitor),
+            owned => self.recorder.owner_id_of(owned, || self.owner_word(monitor) == Some(owned)),
+        }
     }
 
     fn owner_of_lock_now(&self, java: Java, lock: Object<'_>) -> Option<i64> {
@@ -320,46 +367,44 @@ impl Contention {
         if state == ThreadState::Running && is_native() { ThreadState::Native } else { state }
     }
 
-    /// Writes what was seen, if the thread waits still.
+    /// Writes what was seen.
     fn write_holder(
         &'static self,
-        java: Java,
         waiter: &Arc<Thread>,
-        wait: &PendingWait,
-        (owner_id, asked): (i64, Option<(HolderStack, ThreadState, u32)>),
+        moment: &Moment,
+        asked: Option<(HolderStack, ThreadState, u32)>,
         stands_for_ns: u64,
     ) {
+        let none = (HolderStack { stack: id::EMPTY_STACK, above: 0 }, ThreadState::Other);
+        let asked = asked.filter(|(.., number)| *number == moment.generation);
+        let (seen, state) = asked.map_or(none, |(seen, state, _)| (seen, state));
+        let record = Holder {
+            delta_ns: 0,
+            owner: moment.owner,
+            stack: seen.stack,
+            above: seen.above,
+            state: state.code(),
+            site: moment.site,
+            stands_for_ns,
+        };
         self.recorder.in_context_of_thread(waiter, |context| {
-            let generation: &Generation = context.generation;
-            let known = self.thread_of_owner(generation, java, owner_id, || true);
-            let owner = known.map(|known| self.as_owner(generation, &known));
-            let Some(owner) = owner.filter(|owner: &Owner| owner.is_known()) else { return };
-            let asked = asked.filter(|(.., number)| *number == generation.number);
-            let Some((pending, site)) = self.recorder.site_of_waiter(context, waiter) else {
-                return;
-            };
-            if pending.start_ns != wait.start_ns {
-                return;
+            // Its ids are of one file of the log.
+            if context.generation.number == moment.generation {
+                // If there is no room for it, others stand for it.
+                let _ = self.recorder.append(context, Some(moment.at_ns), |delta_ns, out| {
+                    Holder { delta_ns, ..record }.encode(out);
+                });
             }
-            let none = HolderStack { stack: id::EMPTY_STACK, above: 0 };
-            let (seen, state) =
-                asked.map_or((none, ThreadState::Other), |(seen, state, _)| (seen, state));
-            let record = Holder {
-                delta_ns: 0,
-                owner: owner.id,
-                stack: seen.stack,
-                above: seen.above,
-                state: state.code(),
-                site,
-                stands_for_ns,
-            };
-            let now_ns = Some(clock::now_ns());
-            // If there is no room for it, others stand for it.
-            let _ = self.recorder.append(context, now_ns, |delta_ns, out| {
-                Holder { delta_ns, ..record }.encode(out);
-            });
         });
     }
+}
+
+/// Who has a lock that another thread waits for, in the ids of a generation.
+struct Moment {
+    at_ns: u64,
+    owner: u32,
+    site: u32,
+    generation: u32,
 }
 
 #[cfg(test)]

@@ -61,6 +61,7 @@ impl Contention {
         if !self.is_on() {
             return;
         }
+        let mut begun = None;
         self.recorder.with(java, thread, true, |context, waits| {
             if let Some(inferred) = waits.inferred.as_mut().filter(|it| !it.is_written)
                 && self.goes_on(java, thread, inferred)
@@ -79,6 +80,7 @@ impl Contention {
                 waits.park = Some(Park { wait: pending, by: ParkSeenBy::Natives });
                 return;
             }
+            begun = Some((pending, context.thread.java_id));
             let node = self.node_of(java, thread);
             waits.inferred = Some(Inferred {
                 wait: pending,
@@ -95,6 +97,9 @@ impl Contention {
                 is_written: false,
             });
         });
+        if let Some((pending, java_id)) = begun {
+            self.look_for_ring(java, &pending, java_id);
+        }
     }
 
     /// The current thread has returned from a park that was seen to begin here.

@@ -106,7 +106,8 @@ impl Contention {
         object: Object<'_>,
         wanted: Wanted,
     ) {
-        let start_ns = clock::now_ns();
+        let start_ns = wanted.start_ns;
+        let mut begun = None;
         self.recorder.with(java, thread, true, |context, waits| {
             waits.reacquiring = None;
             self.settle(context, waits);
@@ -114,8 +115,12 @@ impl Contention {
             let start_ns = asked_ns.unwrap_or(start_ns);
             let how = (WaitKind::Monitor, start_ns, Some(wanted));
             let pending = self.begin(context, java, object, how);
+            begun = Some((pending, context.thread.java_id));
             waits.monitor = Some(pending);
         });
+        if let Some((pending, java_id)) = begun {
+            self.look_for_ring(java, &pending, java_id);
+        }
     }
 
     /// The current thread has got the monitor that it waited for.

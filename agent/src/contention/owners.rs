@@ -8,7 +8,12 @@
 use super::{Contention, locks::LockRef};
 use crate::{
     clock,
-    jvm::{Java, Object, Vm, monitors::Owned, threads::is_blocked, ti::ThreadInfo},
+    jvm::{
+        Java, Object, Vm,
+        monitors::Owned,
+        threads::{is_alive, is_blocked},
+        ti::ThreadInfo,
+    },
     log::Generation,
     recorder::{
         EventContext,
@@ -27,13 +32,24 @@ const PERIOD: Duration = Duration::from_millis(500);
 /// Threads in `Object.wait`, which may be idle for ever, are looked at once in so many
 /// looks.
 const IDLE_ONE_IN: u32 = 10;
+/// Rings of more threads are found by the next look.
+const LONGEST_RING: usize = 64;
 /// At most so many waits are looked at at once, but for the last look; the others come
 /// next time.
 const MANY: usize = 1024;
 
+/// What a thread waits for, if that is a lock that has an owner.
+fn waits_for_owner(thread: &Arc<Thread>) -> Option<PendingWait> {
+    let innermost = *thread.try_waits()?.innermost()?;
+    let is_lock = innermost.kind.is_contention() || innermost.kind == WaitKind::LockReacquire;
+    (is_lock && innermost.last_owner().is_known()).then_some(innermost)
+}
+
 /// A monitor that the current thread is about to wait for.
 #[derive(Clone, Copy)]
 pub struct Wanted {
+    /// Before its owner was read, monotonic ns.
+    pub(super) start_ns: u64,
     /// The JVM's monitor; 0 where that is not known.
     pub(super) monitor: usize,
     /// What it says of its owner.
@@ -44,9 +60,12 @@ pub struct Wanted {
 
 impl Default for Wanted {
     fn default() -> Wanted {
-        Wanted { monitor: 0, owned: Owned::ByNobody, owner_id: None }
+        Wanted { start_ns: 0, monitor: 0, owned: Owned::ByNobody, owner_id: None }
     }
 }
+
+/// Locks that virtual threads park at, in one look.
+const MANY_VIRTUAL: usize = 16;
 
 /// A wait that is looked at.
 struct Look {
@@ -89,6 +108,45 @@ impl Contention {
         }
     }
 
+    /// The current thread is about to wait for a lock, whose owner may wait itself: where
+    /// that leads back to this thread, nobody in the ring has run since, and who owns what is
+    /// looked at once more.
+    #[inline]
+    pub(super) fn look_for_ring(&self, java: Java, wait: &PendingWait, java_id: i64) {
+        if wait.owner.is_known() {
+            let first = self.recorder.threads().get(wait.owner.java_id);
+            if let Some(pending) = first.as_ref().and_then(waits_for_owner) {
+                self.follow_ring(java, (first, pending), java_id);
+            }
+        }
+    }
+
+    #[cold]
+    fn follow_ring(
+        &self,
+        java: Java,
+        (first, pending): (Option<Arc<Thread>>, PendingWait),
+        java_id: i64,
+    ) {
+        let mut looks = Vec::new();
+        let (mut thread, mut pending) = (first, Some(pending));
+        while let (Some(of), Some(wait)) = (thread, pending) {
+            let next = wait.last_owner().java_id;
+            looks.push(Look { thread: of, wait });
+            if next == java_id {
+                let own = self.recorder.threads().get(java_id);
+                let own = own.and_then(|of| Some((waits_for_owner(&of)?, of)));
+                looks.extend(own.map(|(wait, thread)| Look { thread, wait }));
+                return self.look_at(java, &looks);
+            }
+            if looks.len() > LONGEST_RING {
+                return;
+            }
+            thread = self.recorder.threads().get(next);
+            pending = thread.as_ref().and_then(waits_for_owner);
+        }
+    }
+
     /// Recording ends, or pauses: looks who has what is waited for now.
     pub fn look_for_owners(&self, java: Java) {
         self.look_at(java, &self.to_look_at(u64::MAX, true));
@@ -119,26 +177,46 @@ impl Contention {
         self.look_at_locks(java, looks);
     }
 
+    /// What a monitor, which may be gone, says of its owner.
+    pub(super) fn owner_word(&self, monitor: usize) -> Option<Owned> {
+        self.recorder.monitors()?.owner_of(monitor).filter(|_| monitor != 0)
+    }
+
     fn look_at_monitor(&self, java: Java, look: &Look, monitor: usize, reenters: bool) {
         let at_ns = clock::now_ns();
-        let owned = self.recorder.monitors().and_then(|monitors| monitors.owner_of(monitor));
+        let owned = self.owner_word(monitor);
         let owner_id = owned.and_then(|owned| match owned {
             Owned::BySomebody => self.recorder.owner_without_monitor(monitor),
-            owned => self.recorder.owner_id_of(owned),
+            owned => self.recorder.owner_id_of(owned, || self.owner_word(monitor) == Some(owned)),
         });
         // It may just have got the monitor, and not have said so.
         let owner_id = owner_id.filter(|&java_id| java_id != look.thread.java_id);
         let generation = self.recorder.log().current();
-        let is_still = || {
-            let monitors = self.recorder.monitors();
-            monitors.is_some_and(|monitors| monitors.owner_of(monitor) == owned)
-        };
+        let is_still = || self.owner_word(monitor) == owned;
         let known =
             owner_id.and_then(|java_id| self.thread_of_owner(&generation, java, java_id, is_still));
         let owner = known.map(|known| self.as_owner(&generation, &known)).unwrap_or_default();
         if is_still() {
             self.note_seen(look, &generation, Seen { owner, at_ns, reenters });
         }
+    }
+
+    /// Notes who was seen to own what a thread waits for, by its Java id, and when.
+    pub(super) fn note_owner(
+        &self,
+        java: Java,
+        thread: &Arc<Thread>,
+        wait: &PendingWait,
+        (owner_id, at_ns): (i64, u64),
+        is_still: impl Fn() -> bool,
+    ) {
+        let generation = self.recorder.log().current();
+        let Some(known) = self.thread_of_owner(&generation, java, owner_id, is_still) else {
+            return;
+        };
+        let owner = self.as_owner(&generation, &known);
+        let look = Look { thread: Arc::clone(thread), wait: *wait };
+        self.note_seen(&look, &generation, Seen { owner, at_ns, reenters: false });
     }
 
     /// A thread in `Object.wait` that is to enter the monitor again waits for its owner.
@@ -164,7 +242,8 @@ impl Contention {
         for look in looks.iter().filter(|look| is_lock(look.wait.kind)) {
             let waiter = self.recorder.thread_object(java, look.thread.java_id);
             match waiter.is_null() {
-                true => of_virtual.push(look),
+                true if look.thread.is_virtual() => of_virtual.push(look),
+                true => {}
                 false => {
                     let lock = java.object_field(waiter.get(), self.recorder.fields().park_blocker);
                     self.look_at_lock(java, look, lock.get());
@@ -176,7 +255,9 @@ impl Contention {
         if of_virtual.is_empty() {
             return;
         }
-        // Nobody keeps the objects of virtual threads: their locks are found by their tags.
+        // Nobody keeps the objects of virtual threads: their locks are found by their tags,
+        // each of which the JVM compares with all that there are.
+        of_virtual.truncate(MANY_VIRTUAL);
         let mut tags: Vec<i64> =
             of_virtual.iter().flat_map(|look| self.possible_tags(look.wait.lock)).collect();
         tags.sort_unstable();
@@ -230,10 +311,14 @@ impl Contention {
     /// called before anything else: it may be released at any moment.
     #[inline]
     pub fn wanted(&self, java: Java) -> Wanted {
-        let Some(monitors) = self.recorder.monitors() else { return Wanted::default() };
+        let start_ns = clock::now_ns();
+        let none = Wanted { start_ns, ..Wanted::default() };
+        let Some(monitors) = self.recorder.monitors() else { return none };
         let monitor = monitors.pending(java);
         let owned = monitors.owner_of_pending(monitor);
-        Wanted { monitor, owned, owner_id: self.recorder.owner_id_of(owned) }
+        let is_still = || monitors.owner_of_pending(monitor) == owned;
+        let owner_id = self.recorder.owner_id_of(owned, is_still);
+        Wanted { monitor, owned, owner_id, ..none }
     }
 
     /// Whether the monitor that the current thread is about to wait for has the same owner
@@ -241,7 +326,7 @@ impl Contention {
     pub(super) fn is_owned_still(&self, wanted: &Wanted) -> bool {
         let monitors = self.recorder.monitors();
         let owned = monitors.map(|monitors| monitors.owner_of_pending(wanted.monitor));
-        owned == Some(wanted.owned) && wanted.owner_id == self.recorder.owner_id_of(wanted.owned)
+        owned == Some(wanted.owned)
     }
 
     /// The owner as the log has it, of a monitor that the context's thread waits for.
@@ -274,8 +359,9 @@ impl Contention {
             Some((monitors.owner_of(monitor)?, monitor))
         });
         let Some((owned, monitor)) = found else { return Default::default() };
-        let owner_id = self.recorder.owner_id_of(owned).filter(|&it| it != waiter.java_id);
-        let is_still = || monitors.is_some_and(|it| it.owner_of(monitor) == Some(owned));
+        let is_still = || self.owner_word(monitor) == Some(owned);
+        let owner_id = self.recorder.owner_id_of(owned, is_still);
+        let owner_id = owner_id.filter(|&it| it != waiter.java_id);
         let known =
             owner_id.and_then(|java_id| self.thread_of_owner(generation, java, java_id, is_still));
         (known.map(|known| self.as_owner(generation, &known)).unwrap_or_default(), monitor)
@@ -322,15 +408,14 @@ impl Contention {
         if self.recorder.has_ended(java_id) {
             return None;
         }
+        // As long as it owns something it has not ended, and its end is told after this.
+        if !is_still() {
+            return None;
+        }
         let known = self.recorder.threads().get_or_add(java_id, false, generation.number);
         known.describe(ThreadInfo { name: Vec::new(), group: Vec::new(), daemon: true }, true);
         known.started_at(generation, clock::now_ns());
         known.names_itself_later();
-        if !is_still() {
-            // It may have ended before it was known.
-            self.recorder.forget_ended(java_id);
-            return None;
-        }
         Some(known)
     }
 
@@ -354,13 +439,23 @@ impl Contention {
         known
     }
 
+    /// Whether a thread has not ended. JVMTI would wait until no virtual thread is just being
+    /// mounted or unmounted, which may be one that waits for what the current thread has.
+    fn is_alive(&self, java: Java, thread: Object<'_>) -> bool {
+        let status = match self.recorder.is_virtual(java, thread) {
+            true => None,
+            false => self.recorder.thread_status(java, thread),
+        };
+        status.map_or_else(|| self.recorder.ti().is_alive(thread), is_alive)
+    }
+
     /// A thread that holds a lock, as the log has it.
     pub(super) fn owner(&self, generation: &Generation, java: Java, owner: Object<'_>) -> Owner {
         let java_id = self.recorder.java_id(java, owner);
         let known = match self.recorder.threads().get(java_id) {
             Some(known) => Some(known),
             // One that has just ended would never be removed again.
-            None if self.recorder.ti().is_alive(owner) => {
+            None if self.is_alive(java, owner) => {
                 Some(self.recorder.add_thread(java, owner, java_id))
             }
             None => None,

@@ -62,6 +62,7 @@ impl Contention {
         if !self.is_on() {
             return;
         }
+        let mut begun = None;
         self.recorder.with(java, thread, true, |context, waits| {
             context.ends_unseen(false);
             self.end_found(context, waits, None);
@@ -82,9 +83,13 @@ impl Contention {
             if acquiring.wait.is_none() {
                 let (start_ns, shared) = (acquiring.start_ns, acquiring.shared);
                 let pending = self.begin_park(context, java, thread, shared, start_ns);
+                begun = Some((pending, context.thread.java_id));
                 acquiring.wait = Some(pending);
             }
         });
+        if let Some((pending, java_id)) = begun {
+            self.look_for_ring(java, &pending, java_id);
+        }
     }
 
     /// The current thread has returned from a park.

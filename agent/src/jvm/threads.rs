@@ -26,6 +26,8 @@ use tyrion_wire::sample::ThreadState;
 /// Until this release another thread's stack is walked in a safepoint; since
 /// then in a handshake, for which nobody else stops.
 const LAST_WITH_SAFEPOINTS: jint = 15;
+/// From this release on there are virtual threads.
+const FIRST_WITH_VIRTUAL_THREADS: jint = 21;
 /// HotSpot's function that says which virtual thread a carrier runs.
 const GET_VIRTUAL_THREAD: &CStr = c"com.sun.hotspot.functions.GetVirtualThread";
 
@@ -71,6 +73,12 @@ impl Ti {
         let mut version: jint = 0;
         let _ = call!(self, GetVersionNumber, &mut version);
         (version >> 16) & 0xfff
+    }
+
+    /// Whether a question about another thread's stack makes others wait: all threads, or,
+    /// where there are virtual ones, those that are to be mounted or unmounted.
+    pub fn stacks_make_others_wait(&self) -> bool {
+        self.stacks_take_safepoints() || self.release() >= FIRST_WITH_VIRTUAL_THREADS
     }
 
     /// Whether all threads stop when another one's stack is asked for, so that
@@ -282,6 +290,11 @@ pub(super) fn unmark_own(ti: Ti, java: Java, _: &Moving) {
 /// Whether the bits of a thread's state say that it waits to enter a monitor.
 pub fn is_blocked(bits: jint) -> bool {
     bits & jvmti::JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER != 0
+}
+
+/// Whether the bits of a thread's state say that it has started and not ended.
+pub fn is_alive(bits: jint) -> bool {
+    bits & jvmti::JVMTI_THREAD_STATE_ALIVE as jint != 0
 }
 
 /// Whether the bits of a thread's state say that it is parked.

@@ -32,6 +32,8 @@ use tyrion_wire::{
 /// The room needed for any record other than a wait; with less, a lane takes
 /// another chunk.
 const MISC_ROOM: usize = 256;
+/// So many owners of a lock have cells of their own for each thread and site.
+const MOST_OWNERS: u8 = 8;
 /// A lane forgets what is in its tables beyond this many entries. Forgotten
 /// cells stay in the log, and sites are looked up again.
 const TABLE_LIMIT: usize = 1024;
@@ -98,6 +100,8 @@ pub struct Lane {
     pub holds: HoldBatch,
     /// By thread, site and owner.
     folds: Table<(u64, u32), Fold>,
+    /// How many owners these have, by thread and site.
+    owners: Table<u64, u8>,
     counters: Option<MappedCell>,
     /// Stacks by their fingerprint, so that a known stack takes no lock.
     pub stacks: Table<u64, (u64, StackRef)>,
@@ -327,7 +331,16 @@ impl Lane {
 
     /// Adds a wait to its cell; `false` when it shall be recorded instead.
     fn fold(&mut self, log: &LogFile, wait: &EndedWait, wait_ns: u64) -> bool {
-        let key = (u64::from(wait.thread) << 32 | u64::from(wait.site), wait.owner);
+        let pair = u64::from(wait.thread) << 32 | u64::from(wait.site);
+        let mut key = (pair, wait.owner);
+        let mut wait = *wait;
+        if wait.owner != 0
+            && !self.folds.contains_key(&key)
+            && self.owners.get(&pair).is_some_and(|&owners| owners >= MOST_OWNERS)
+        {
+            // Where many threads have a lock in turns, there would be a cell for each two.
+            (key.1, wait.owner) = (0, 0);
+        }
         match self.folds.get_mut(&key) {
             Some(Fold::Cell(cell))
                 if wait.end_ns.saturating_sub(cell.first_ns) < cell::INTERVAL_NS =>
@@ -339,12 +352,16 @@ impl Lane {
             None => {
                 if self.folds.len() >= TABLE_LIMIT {
                     self.folds.clear();
+                    self.owners.clear();
+                }
+                if wait.owner != 0 {
+                    *self.owners.entry(pair).or_default() += 1;
                 }
                 self.folds.insert(key, Fold::Once);
                 return false;
             }
         }
-        let Some(mut open) = self.open_cell(log, wait) else { return false };
+        let Some(mut open) = self.open_cell(log, &wait) else { return false };
         open.add(wait_ns, wait.end_ns);
         self.folds.insert(key, Fold::Cell(open));
         true
@@ -530,7 +547,9 @@ impl Lanes {
     /// Takes the lane of an OS thread that ends. Its open cells stay in the
     /// log; the next thread has pairs of its own.
     pub fn give_back(&self, lane: Arc<SharedLane>) {
-        lock(&lane.lane_slot).lane.folds = Table::default();
+        let mut lane_slot = lock(&lane.lane_slot);
+        (lane_slot.lane.folds, lane_slot.lane.owners) = Default::default();
+        drop(lane_slot);
         lock(&self.inner).free.push(lane);
     }
 

@@ -116,7 +116,7 @@ impl Recorder {
         let java_id = java.long_field(thread, self.fields.thread_id);
         if !is_virtual {
             lock(&ENDS).add(java_id);
-            self.forget_current_address(java);
+            self.forget_current_address(java, java_id);
         }
         os_thread::ends(java_id);
         if let Some(ended) = self.threads.remove(java_id) {

@@ -9,7 +9,7 @@ use crate::{
     },
     table::Table,
 };
-use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The platform threads by where the JVM has them, if owners of monitors can be told.
 #[derive(Default)]
@@ -29,7 +29,7 @@ struct PlatformThread {
     java_id: i64,
     is_carrier: bool,
     /// Its object, to ask for its stack and its name.
-    object: Option<Weak>,
+    object: Option<Arc<Weak>>,
 }
 
 impl Owners {
@@ -41,24 +41,55 @@ impl Owners {
         self.threads.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn forget(&self, java: Java, address: usize) {
-        let mut known = self.write();
-        let Some(gone) = known.by_address.remove(&address) else { return };
-        if known.addresses.get(&gone.java_id) == Some(&address) {
-            known.addresses.remove(&gone.java_id);
-        }
-        drop(known);
-        if let Some(object) = gone.object {
-            java.drop_weak(object);
+    /// Forgets the thread of this Java id that was at an address.
+    fn forget(&self, java: Java, address: usize, java_id: i64) {
+        let gone = {
+            let mut known = self.write();
+            let is_it = known.by_address.get(&address).is_some_and(|it| it.java_id == java_id);
+            if !is_it {
+                return;
+            }
+            if known.addresses.get(&java_id) == Some(&address) {
+                known.addresses.remove(&java_id);
+            }
+            known.by_address.remove(&address)
+        };
+        if let Some(object) = gone.and_then(|gone| gone.object) {
+            drop_object(java, object);
         }
     }
 
-    fn add(&self, java: Java, thread: PlatformThread) {
-        // A thread that was there before has ended without a word.
-        self.forget(java, thread.at.address);
-        let mut known = self.write();
-        known.addresses.insert(thread.java_id, thread.at.address);
-        known.by_address.insert(thread.at.address, thread);
+    /// Adds a thread. With `is_current` it is there in place of any other; else the one
+    /// that is there is the later one.
+    fn add(&self, java: Java, thread: PlatformThread, is_current: bool) {
+        let (address, java_id) = (thread.at.address, thread.java_id);
+        let before = {
+            let mut known = self.write();
+            match known.by_address.contains_key(&address) && !is_current {
+                true => Some(thread),
+                false => {
+                    let before = known.by_address.insert(address, thread);
+                    if let Some(before) = &before
+                        && known.addresses.get(&before.java_id) == Some(&address)
+                    {
+                        known.addresses.remove(&before.java_id);
+                    }
+                    known.addresses.insert(java_id, address);
+                    before
+                }
+            }
+        };
+        if let Some(object) = before.and_then(|before| before.object) {
+            drop_object(java, object);
+        }
+    }
+}
+
+/// Gives a reference back once nobody uses it. JNI is never called while the table is
+/// locked: a thread may be stopped there.
+fn drop_object(java: Java, object: Arc<Weak>) {
+    if let Some(object) = Arc::into_inner(object) {
+        java.drop_weak(object);
     }
 }
 
@@ -91,41 +122,43 @@ impl Recorder {
     fn note_address(&self, java: Java, thread: Object<'_>, monitors: &Monitors) {
         let address = || java.long_field(thread, self.fields.thread_address) as usize;
         let Some(at) = monitors.thread_at(address()) else { return };
-        self.note_thread(java, thread, at);
+        self.note_thread(java, thread, at, false);
         // It may have ended meanwhile, and said so before it was noted.
         if address() != at.address {
-            self.owners.forget(java, at.address);
+            self.owners.forget(java, at.address, self.java_id(java, thread));
         }
     }
 
     /// The current thread, a platform thread, begins.
     pub(super) fn note_current_address(&self, java: Java, thread: Object<'_>) {
         if let Some(monitors) = self.monitors() {
-            self.note_thread(java, thread, monitors.current(java));
+            self.note_thread(java, thread, monitors.current(java), true);
         }
     }
 
-    fn note_thread(&self, java: Java, thread: Object<'_>, at: JavaThread) {
+    fn note_thread(&self, java: Java, thread: Object<'_>, at: JavaThread, is_current: bool) {
         let java_id = self.java_id(java, thread);
         let is_known = self.owners.read().by_address.get(&at.address).map(|known| known.java_id);
         if java_id <= 0 || is_known == Some(java_id) {
             return;
         }
         let is_carrier = self.is_carrier(java, thread);
-        let object = java.weak(thread);
-        self.owners.add(java, PlatformThread { at, java_id, is_carrier, object });
+        let object = java.weak(thread).map(Arc::new);
+        let thread = PlatformThread { at, java_id, is_carrier, object };
+        self.owners.add(java, thread, is_current);
     }
 
     /// The current thread, a platform thread, ends.
-    pub(super) fn forget_current_address(&self, java: Java) {
+    pub(super) fn forget_current_address(&self, java: Java, java_id: i64) {
         if let Some(monitors) = self.monitors() {
-            self.owners.forget(java, monitors.current(java).address);
+            self.owners.forget(java, monitors.current(java).address, java_id);
         }
     }
 
-    /// The Java id of the thread that owns a monitor; `None` where nobody is known to.
+    /// The Java id of the thread that owns a monitor; `None` where nobody is known to. A
+    /// carrier may run another virtual thread by now, unless it `is_still` the owner.
     #[inline]
-    pub fn owner_id_of(&self, owned: Owned) -> Option<i64> {
+    pub fn owner_id_of(&self, owned: Owned, is_still: impl Fn() -> bool) -> Option<i64> {
         match owned {
             Owned::ByNobody | Owned::BySomebody => None,
             Owned::ById(java_id) => Some(java_id),
@@ -137,7 +170,7 @@ impl Recorder {
                     return Some(java_id);
                 }
                 drop(known);
-                self.monitors()?.mounted_on(carrier)
+                self.monitors()?.mounted_on(carrier).filter(|_| is_still())
             }
         }
     }
@@ -154,7 +187,14 @@ impl Recorder {
         let has_locked =
             |&&(address, ..): &&(usize, i64, bool)| monitors.has_locked(address, monitor);
         let &(address, java_id, is_carrier) = threads.iter().find(has_locked)?;
-        if is_carrier { monitors.mounted_on(address) } else { Some(java_id) }
+        if !is_carrier {
+            return Some(java_id);
+        }
+        // It may be just changing.
+        let mounted = monitors.mounted_on(address)?;
+        let is_still =
+            monitors.has_locked(address, monitor) && monitors.mounted_on(address) == Some(mounted);
+        is_still.then_some(mounted)
     }
 
     /// Where the JVM has a platform thread.
@@ -165,9 +205,14 @@ impl Recorder {
     /// A platform thread's object by its Java id, as a local reference; null where it is
     /// not known.
     pub fn thread_object<'j>(&self, java: Java<'j>, java_id: i64) -> Local<'j> {
-        let known = self.owners.read();
-        let thread = known.addresses.get(&java_id).and_then(|at| known.by_address.get(at));
-        let object = thread.and_then(|thread| thread.object.as_ref());
-        object.map_or(Local::NULL, |object| java.kept_by(object))
+        let object = {
+            let known = self.owners.read();
+            let thread = known.addresses.get(&java_id).and_then(|at| known.by_address.get(at));
+            thread.and_then(|thread| thread.object.clone())
+        };
+        let Some(object) = object else { return Local::NULL };
+        let local = java.kept_by(&object);
+        drop_object(java, object);
+        local
     }
 }

@@ -66,6 +66,8 @@ pub struct Thread {
     /// When a condition was last signalled to it, monotonic ns. Written by the
     /// signalling thread.
     pub signalled_ns: AtomicU64,
+    /// Whether it waits for a lock that others have.
+    is_contending: AtomicBool,
     /// Since when it is parked, monotonic ns; 0 while it is not.
     parked_since_ns: AtomicU64,
     /// Who has ended its waits last.
@@ -99,6 +101,7 @@ impl Thread {
             started_ns: AtomicU64::new(0),
             ended_ns: AtomicU64::new(0),
             signalled_ns: AtomicU64::new(0),
+            is_contending: AtomicBool::new(false),
             parked_since_ns: AtomicU64::new(0),
             wakes: Mutex::default(),
             woken_ns: AtomicU64::new(0),
@@ -290,6 +293,8 @@ impl Thread {
             |wait: &PendingWait| !matches!(wait.kind, WaitKind::Monitor | WaitKind::ObjectWait);
         let since_ns = innermost.filter(is_park).map_or(0, |wait| wait.start_ns);
         self.parked_since_ns.store(since_ns, Relaxed);
+        let is_contending = innermost.is_some_and(|wait| wait.kind.is_contention());
+        self.is_contending.store(is_contending, Relaxed);
         let old = waits.slot.take_if(|slot| slot.generation.number != generation.number);
         if waits.slot.is_none() && innermost.is_some() {
             let new = |cell| Slot { generation: Arc::clone(generation), cell };
@@ -394,6 +399,24 @@ impl Threads {
             slot.generation.return_slot(slot.cell);
         }
         Some(thread)
+    }
+
+    /// The threads that wait for locks that others have, and what for. Those in the middle
+    /// of an event are left out.
+    pub fn contending(&self) -> Vec<(Arc<Thread>, PendingWait)> {
+        let mut contending = Vec::new();
+        for shard in &self.shards {
+            let threads: Vec<_> = {
+                let all = lock(shard);
+                let waits = |thread: &&Arc<Thread>| thread.is_contending.load(Relaxed);
+                all.values().filter(waits).cloned().collect()
+            };
+            contending.extend(threads.into_iter().filter_map(|thread| {
+                let innermost = *thread.try_waits()?.innermost()?;
+                innermost.kind.is_contention().then_some((thread, innermost))
+            }));
+        }
+        contending
     }
 
     /// The threads that wait for something since before a moment, in monotonic ns, and

@@ -199,6 +199,8 @@ pub(super) struct Tracer<'a> {
     window: &'a Window,
     scope: Scope,
     how: Measured,
+    /// Since when threads wait at the end of the log, by their ids.
+    pending: Table<u32, u64>,
     pub(super) sums: TraceSums,
 }
 
@@ -215,7 +217,8 @@ impl<'a> Tracer<'a> {
         let pair_ns = log.pair_ns().unwrap_or(USUAL_PAIR_NS);
         let how = Measured { mode: log.hold_mode(), pair_ns };
         let scope = Scope::of(log, window);
-        Tracer { log, window, scope, how, sums: TraceSums::default() }
+        let pending = log.pending().iter().map(|it| (it.thread, it.start_ns)).collect();
+        Tracer { log, window, scope, how, pending, sums: TraceSums::default() }
     }
 
     /// Adds an acquisition cell.
@@ -268,7 +271,11 @@ impl<'a> Tracer<'a> {
     /// Adds what the owner of a lock did.
     #[inline(never)]
     pub(super) fn holder(&mut self, answered: &Answered) {
-        self.sums.asked.add(self.log, self.window, answered);
+        // What has not ended is in no sum of waits.
+        let since_ns = self.pending.get(&answered.thread);
+        if since_ns.is_none_or(|&since_ns| answered.at_ns < since_ns) {
+            self.sums.asked.add(self.log, self.window, answered);
+        }
     }
 
     fn hold(&mut self, thread: u32, hold: &Hold) {

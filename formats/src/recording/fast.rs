@@ -11,10 +11,12 @@ pub(crate) const WINDOW: usize = 32;
 
 /// Bits of the control word that say what the record is, and the reserved
 /// ones: for a wait, [`WAIT`].
-const SORT: u16 = 0xe003;
+const SORT: u16 = 0xc003;
 const WAIT: u16 = 1;
 /// Owner and parks follow.
 const EXT: u16 = 1 << 12;
+/// The owner follows alone.
+const OWNER: u16 = 1 << 13;
 /// The high bit of each byte; clear in the last one of a varint.
 const MORE: u64 = 0x8080_8080_8080_8080;
 
@@ -47,8 +49,17 @@ pub(crate) fn decode(bytes: &[u8; WINDOW]) -> Option<(WaitRecord, usize)> {
         owner: 0,
         parks: 0,
     };
-    if control & EXT == 0 {
+    if control & (EXT | OWNER) == 0 {
         return Some((wait, end));
+    }
+    if control & EXT == 0 {
+        let word = load(bytes, end);
+        let bits = (!word & MORE).trailing_zeros() + 1;
+        if bits > 32 {
+            return None;
+        }
+        wait.owner = squeeze(word & low_bits(bits));
+        return Some((wait, end + bits as usize / 8));
     }
     let (owner, parks, len) = two_varints(load(bytes, end))?;
     wait.owner = owner;
@@ -83,12 +94,14 @@ pub(crate) fn summand(bytes: &[u8; WINDOW]) -> Option<Summand> {
     let first_bits = ends.trailing_zeros() + 1;
     let both_bits = second.trailing_zeros() + 1;
     let is_ext = control & EXT != 0;
-    let is_long = first_bits > 32 || both_bits > first_bits + 32 || both_bits > 64;
-    if control & SORT != WAIT || is_ext && is_long {
+    let is_owned = control & (EXT | OWNER) != 0;
+    let is_long = both_bits > first_bits + 32 || both_bits > 64;
+    if control & SORT != WAIT || is_owned && first_bits > 32 || is_ext && is_long {
         return None;
     }
-    let ext_len = if is_ext { both_bits as usize / 8 } else { 0 };
-    let owner_bits = if is_ext { first_bits } else { 0 };
+    let owner_bits = if is_owned { first_bits } else { 0 };
+    let ext_bits = if is_ext { both_bits } else { owner_bits };
+    let ext_len = ext_bits as usize / 8;
     Some(Summand {
         delta_ns: load(bytes, 2) & low_bytes(delta_len),
         wait_ns: load(bytes, wait_at) & low_bytes(wait_len),

@@ -11,7 +11,7 @@ use crate::findings::trace::{Nesting, Recorded, recordings};
 use std::collections::{BTreeMap, HashMap};
 use tyrion_converters::describe::Names;
 use tyrion_formats::Recording;
-use tyrion_wire::{def::id::UNKNOWN, slot::Pending};
+use tyrion_wire::{WaitKind, def::id::UNKNOWN, slot::Pending};
 
 /// A thread that waits for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +120,12 @@ pub(super) fn blocked(logs: &[Recording], recorded: &Recorded) -> Vec<Blocked> {
 
 impl Blocked {
     fn new(logs: &[Recording], run: u32, pending: Pending) -> Blocked {
-        let is_for_ever = logs.get(run as usize).is_some_and(|log| !is_timed(log, pending.stack));
+        let may_end = matches!(
+            pending.kind,
+            WaitKind::Lock | WaitKind::LockRead | WaitKind::LockWrite | WaitKind::Semaphore
+        );
+        let is_timed = |log: &Recording| may_end && is_timed(log, pending.stack);
+        let is_for_ever = !logs.get(run as usize).is_some_and(is_timed);
         Blocked { run, pending, owner: None, waits_for: None, is_sure: false, is_for_ever }
     }
 
@@ -136,14 +141,21 @@ impl Blocked {
 }
 
 /// Whether a thread with this stack waits for a limited time: it calls a lock's `tryLock`,
-/// or what that calls.
+/// or what that calls. Only what the lock itself does tells that.
 fn is_timed(log: &Recording, stack: u32) -> bool {
     let names = Names(log);
-    names.frames(stack).any(|frame| is_timed_method(&names.stack_frame(frame)))
+    let frames = names.frames(stack).map(|frame| names.stack_frame(frame));
+    let mut of_lock = frames
+        .skip_while(|frame| !frame.starts_with(LOCKS))
+        .take_while(|frame| frame.starts_with(LOCKS));
+    of_lock.any(|frame| is_timed_method(&frame))
 }
 
+/// What the classes of locks begin with.
+const LOCKS: &str = "java.util.concurrent.";
+
 fn is_timed_method(frame: &str) -> bool {
-    let Some(of_locks) = frame.strip_prefix("java.util.concurrent.") else { return false };
+    let Some(of_locks) = frame.strip_prefix(LOCKS) else { return false };
     let method =
         of_locks.split('(').next().and_then(|it| it.rsplit('.').next()).unwrap_or_default();
     match method {
@@ -315,7 +327,6 @@ fn from_smallest(mut ring: Vec<usize>) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tyrion_wire::WaitKind;
 
     /// Threads that wait for each other, by their places.
     fn waiting(for_whom: &[Option<usize>]) -> Vec<Blocked> {

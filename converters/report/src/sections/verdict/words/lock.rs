@@ -143,6 +143,10 @@ pub(super) fn advice(lock: &GuiltyLock, machine: &Machine, short: &ShortNames) -
         Cause::Initialization => {
             "→ Do less while the class is initialized; it is waited for only once.".to_owned()
         }
+        Cause::Unknown if lock.meanwhile_share >= 0.5 => {
+            let (there, share) = (method(&lock.meanwhile, short), percent(lock.meanwhile_share));
+            format!("→ Hold it for less time: {place} is in {there} for {share} of it.")
+        }
         Cause::Unknown if lock.holder_known_by == KnownBy::Unknown => of_unheld(lock, short),
         Cause::Unknown if machine.is_saturated() => {
             let used = machine.used().map(|used| format!(" It used {used}.")).unwrap_or_default();
