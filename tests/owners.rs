@@ -34,7 +34,7 @@ fn check_known(waits: &[Wait], names: &[&str]) {
     }
     let all_ns: u64 = owned.values().sum();
     let unknown_ns = owned.remove("").unwrap_or(0);
-    assert!(unknown_ns * 50 <= all_ns, "{unknown_ns} of {all_ns} ns have no owner: {owned:?}");
+    assert!(unknown_ns * 20 <= all_ns, "{unknown_ns} of {all_ns} ns have no owner: {owned:?}");
     assert!(owned.keys().all(|owner| names.contains(owner)), "{owned:?}");
     let most = owned.iter().max_by_key(|(_, ns)| **ns).map(|(owner, _)| *owner);
     assert_eq!(most, Some("long"), "{owned:?}");

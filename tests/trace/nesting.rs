@@ -96,10 +96,11 @@ fn what_is_only_tried(jdk: &Jdk) {
         // Locks inside the JDK are none of the program's.
         let of_thread = traced.records("nest").filter(|nest| {
             let class = nest["lock_class"].as_str().unwrap();
-            let at = nest["stack"][0].as_str().unwrap_or_default();
+            let mut frames = nest["stack"].as_array().unwrap().iter().filter_map(Value::as_str);
+            let at = frames.find(|frame| !frame.starts_with("java.util.concurrent."));
             nest["thread"] == *thread
                 && class.starts_with("java.util.concurrent.")
-                && at.starts_with("tyrion.truth.")
+                && at.is_some_and(|at| at.starts_with("tyrion.truth."))
         });
         let tried: BTreeSet<bool> =
             of_thread.map(|nest| nest["tried"].as_bool().unwrap_or(false)).collect();

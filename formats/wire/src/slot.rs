@@ -33,8 +33,7 @@ pub mod field {
 
 /// What a wait slot says beside.
 pub mod flag {
-    /// The thread was notified, or its time is over, and it enters the monitor again, which
-    /// the owner has.
+    /// The thread was notified, and it enters the monitor again, which the owner has.
     pub const REENTERS: u32 = 1;
 }
 

@@ -164,12 +164,17 @@ fn waits(waiting: &Waiting, short: &ShortNames) -> String {
     let place = waiting.stack.iter().find(|frame| !is_machinery(frame));
     let place =
         place.or(waiting.stack.first()).map(|frame| method(frame, short)).unwrap_or_default();
-    let line = format!("{} waits for {}", name(&waiting.thread), label(&waiting.lock, 1, short));
-    let line = if place.is_empty() { line } else { format!("{line} in {place}") };
-    match waiting.owner.as_str() {
-        "" => format!("{line}; who has it is not known."),
-        owner => format!("{line}; {} has it.", name(owner)),
-    }
+    let has = match waiting.owner.as_str() {
+        "" => "who has it is not known".to_owned(),
+        owner => format!("{} has it", name(owner)),
+    };
+    let thread = name(&waiting.thread);
+    let line = |lock: &LockRef, place: &str| {
+        format!("{thread} waits for {}{place}; {has}.", label(lock, 1, short))
+    };
+    let place = if place.is_empty() { String::new() } else { format!(" in {place}") };
+    let nameless = LockRef { name: String::new(), ..waiting.lock.clone() };
+    fitting(&[line(&waiting.lock, &place), line(&waiting.lock, ""), line(&nameless, &place)])
 }
 
 fn of_waiting(
