@@ -61,7 +61,7 @@ fn check_part(part: &Path) -> Sum {
     let text = String::from_utf8(annotated.stdout).unwrap().replace(',', "");
     let line = text.lines().find(|line| line.ends_with("PROGRAM TOTALS")).unwrap();
     let numbers: Vec<u64> = line.split_whitespace().flat_map(str::parse).collect();
-    assert_eq!(numbers, [sum.wait_ns, sum.count], "{line}");
+    assert!(numbers.starts_with(&[sum.wait_ns, sum.count]), "{line}");
     sum
 }
 

@@ -4,7 +4,7 @@ use crate::{
     jvm::{
         Java, Ti, Vm,
         java::Global,
-        monitors::{JavaThread, Monitors, Owned},
+        monitors::{JavaThread, Monitors, OwnedBy},
         setup::Fields,
         walk::Exports,
     },
@@ -85,7 +85,7 @@ fn wait_for(vm: Vm, monitors: Monitors, waiter: &AtomicUsize, shared: Global) {
 }
 
 /// Who owns the monitor that the other thread waits for, once it does.
-fn owner_once_waited(monitors: &Monitors, waiter: &AtomicUsize) -> Option<Owned> {
+fn owner_once_waited(monitors: &Monitors, waiter: &AtomicUsize) -> Option<OwnedBy> {
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
         let address = waiter.load(SeqCst);
@@ -98,10 +98,10 @@ fn owner_once_waited(monitors: &Monitors, waiter: &AtomicUsize) -> Option<Owned>
     None
 }
 
-fn is_ours(owned: Owned, own: JavaThread, java_id: i64) -> bool {
+fn is_ours(owned: OwnedBy, own: JavaThread, java_id: i64) -> bool {
     match owned {
-        Owned::ById(id) => id == java_id,
-        Owned::ByAddress(address) => own.is_at(address),
-        Owned::ByNobody | Owned::BySomebody => false,
+        OwnedBy::Thread(id) => id == java_id,
+        OwnedBy::Address(address) => own.is_at(address),
+        OwnedBy::Nobody | OwnedBy::Somebody => false,
     }
 }

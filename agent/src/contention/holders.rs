@@ -15,7 +15,7 @@
 use super::Contention;
 use crate::{
     clock,
-    jvm::{Java, Object, Vm, monitors::Owned, threads::state_of},
+    jvm::{Java, Object, Vm, monitors::OwnedBy, threads::state_of},
     log::Generation,
     random,
     recorder::{
@@ -306,7 +306,7 @@ impl Contention {
 
     fn owner_of_monitor_now(&self, monitor: usize) -> Option<i64> {
         match self.owner_word(monitor)? {
-            Owned::BySomebody => self.recorder.owner_without_monitor(monitor),
+            OwnedBy::Somebody => self.recorder.owner_without_monitor(monitor),
             owned => self.recorder.owner_id_of(owned, || self.owner_word(monitor) == Some(owned)),
         }
     }

@@ -10,7 +10,7 @@ use crate::{
     clock,
     jvm::{
         Java, Object, Vm,
-        monitors::Owned,
+        monitors::OwnedBy,
         threads::{is_alive, is_blocked},
         ti::ThreadInfo,
     },
@@ -53,14 +53,14 @@ pub struct Wanted {
     /// The JVM's monitor; 0 where that is not known.
     pub(super) monitor: usize,
     /// What it says of its owner.
-    owned: Owned,
+    owned: OwnedBy,
     /// The owner's Java id, if it has one that is known.
     owner_id: Option<i64>,
 }
 
 impl Default for Wanted {
     fn default() -> Wanted {
-        Wanted { start_ns: 0, monitor: 0, owned: Owned::ByNobody, owner_id: None }
+        Wanted { start_ns: 0, monitor: 0, owned: OwnedBy::Nobody, owner_id: None }
     }
 }
 
@@ -178,7 +178,7 @@ impl Contention {
     }
 
     /// What a monitor, which may be gone, says of its owner.
-    pub(super) fn owner_word(&self, monitor: usize) -> Option<Owned> {
+    pub(super) fn owner_word(&self, monitor: usize) -> Option<OwnedBy> {
         self.recorder.monitors()?.owner_of(monitor).filter(|_| monitor != 0)
     }
 
@@ -186,7 +186,7 @@ impl Contention {
         let at_ns = clock::now_ns();
         let owned = self.owner_word(monitor);
         let owner_id = owned.and_then(|owned| match owned {
-            Owned::BySomebody => self.recorder.owner_without_monitor(monitor),
+            OwnedBy::Somebody => self.recorder.owner_without_monitor(monitor),
             owned => self.recorder.owner_id_of(owned, || self.owner_word(monitor) == Some(owned)),
         });
         // It may just have got the monitor, and not have said so.

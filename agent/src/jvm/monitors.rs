@@ -75,15 +75,15 @@ const SHIFTS: std::ops::RangeInclusive<u32> = 13..=16;
 
 /// What a monitor says of its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owned {
+pub enum OwnedBy {
     /// It has none at the moment.
-    ByNobody,
+    Nobody,
     /// It does not say by whom: nobody had to wait for it before.
-    BySomebody,
+    Somebody,
     /// By a thread of this `Thread.threadId()`.
-    ById(i64),
+    Thread(i64),
     /// By the thread whose `JavaThread` is here, or in whose stack this is.
-    ByAddress(usize),
+    Address(usize),
 }
 
 /// A `JavaThread`, as the agent knows it.
@@ -181,16 +181,16 @@ impl Monitors {
 
     /// Who owns the monitor that the current thread is about to wait for.
     #[inline]
-    pub fn owner_of_pending(&self, monitor: usize) -> Owned {
+    pub fn owner_of_pending(&self, monitor: usize) -> OwnedBy {
         if monitor == 0 {
-            return Owned::ByNobody;
+            return OwnedBy::Nobody;
         }
         // SAFETY: it has a contender, the current thread, and so it stays.
         self.owned(unsafe { word(monitor + self.owner) })
     }
 
     /// Who owns a monitor that may be gone; `None` where it is.
-    pub fn owner_of(&self, monitor: usize) -> Option<Owned> {
+    pub fn owner_of(&self, monitor: usize) -> Option<OwnedBy> {
         peek::word(monitor.checked_add(self.owner)?).map(|owner| self.owned(owner))
     }
 
@@ -221,13 +221,13 @@ impl Monitors {
     }
 
     #[inline]
-    fn owned(&self, owner: usize) -> Owned {
+    fn owned(&self, owner: usize) -> OwnedBy {
         match owner {
-            0 | DEFLATED_ADDRESS => Owned::ByNobody,
-            ANONYMOUS => Owned::BySomebody,
-            DEFLATED if self.has_numbers => Owned::ByNobody,
-            owner if self.has_numbers => Owned::ById(owner as i64),
-            owner => Owned::ByAddress(owner),
+            0 | DEFLATED_ADDRESS => OwnedBy::Nobody,
+            ANONYMOUS => OwnedBy::Somebody,
+            DEFLATED if self.has_numbers => OwnedBy::Nobody,
+            owner if self.has_numbers => OwnedBy::Thread(owner as i64),
+            owner => OwnedBy::Address(owner),
         }
     }
 
@@ -286,12 +286,12 @@ mod tests {
     fn owners_are_addresses_or_numbers() {
         let numbers = Monitors { has_numbers: true, ..MONITORS };
         for (owner, by_address, by_number) in [
-            (0, Owned::ByNobody, Owned::ByNobody),
-            (1, Owned::BySomebody, Owned::BySomebody),
-            (2, Owned::ByAddress(2), Owned::ByNobody),
-            (3, Owned::ByAddress(3), Owned::ById(3)),
-            (usize::MAX, Owned::ByNobody, Owned::ByNobody),
-            (0x7f00_0000, Owned::ByAddress(0x7f00_0000), Owned::ById(0x7f00_0000)),
+            (0, OwnedBy::Nobody, OwnedBy::Nobody),
+            (1, OwnedBy::Somebody, OwnedBy::Somebody),
+            (2, OwnedBy::Address(2), OwnedBy::Nobody),
+            (3, OwnedBy::Address(3), OwnedBy::Thread(3)),
+            (usize::MAX, OwnedBy::Nobody, OwnedBy::Nobody),
+            (0x7f00_0000, OwnedBy::Address(0x7f00_0000), OwnedBy::Thread(0x7f00_0000)),
         ] {
             assert_eq!((MONITORS.owned(owner), numbers.owned(owner)), (by_address, by_number));
         }

@@ -5,7 +5,7 @@ use crate::{
     jvm::{
         Java, Local, Object,
         java::Weak,
-        monitors::{JavaThread, Monitors, Owned},
+        monitors::{JavaThread, Monitors, OwnedBy},
     },
     table::Table,
 };
@@ -158,11 +158,11 @@ impl Recorder {
     /// The Java id of the thread that owns a monitor; `None` where nobody is known to. A
     /// carrier may run another virtual thread by now, unless it `is_still` the owner.
     #[inline]
-    pub fn owner_id_of(&self, owned: Owned, is_still: impl Fn() -> bool) -> Option<i64> {
+    pub fn owner_id_of(&self, owned: OwnedBy, is_still: impl Fn() -> bool) -> Option<i64> {
         match owned {
-            Owned::ByNobody | Owned::BySomebody => None,
-            Owned::ById(java_id) => Some(java_id),
-            Owned::ByAddress(address) => {
+            OwnedBy::Nobody | OwnedBy::Somebody => None,
+            OwnedBy::Thread(java_id) => Some(java_id),
+            OwnedBy::Address(address) => {
                 let known = self.owners.read();
                 let thread = known.at(address)?;
                 let (java_id, carrier) = (thread.java_id, thread.at.address);
