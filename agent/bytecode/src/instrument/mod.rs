@@ -41,7 +41,7 @@ pub struct Moved {
     pub name: String,
     /// Its descriptor.
     pub descriptor: String,
-    /// The [print](code_print) of its code now.
+    /// The [print](crate::code_print) of its code now.
     pub print: u64,
     /// How far its instructions moved.
     pub shifts: Shifts,
