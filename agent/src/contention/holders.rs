@@ -15,7 +15,7 @@
 use super::Contention;
 use crate::{
     clock,
-    jvm::{Java, Object, Vm, monitors::OwnedBy, threads::state_of},
+    jvm::{Java, Object, Vm, threads::state_of},
     log::Generation,
     random,
     recorder::{
@@ -302,13 +302,6 @@ impl Contention {
             is_it.then_some(Moment { at_ns, owner, site, generation: number })
         });
         moment.flatten()
-    }
-
-    fn owner_of_monitor_now(&self, monitor: usize) -> Option<i64> {
-        match self.owner_word(monitor)? {
-            OwnedBy::Somebody => self.recorder.owner_without_monitor(monitor),
-            owned => self.recorder.owner_id_of(owned, || self.owner_word(monitor) == Some(owned)),
-        }
     }
 
     fn owner_of_lock_now(&self, java: Java, lock: Object<'_>) -> Option<i64> {

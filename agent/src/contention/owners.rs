@@ -178,21 +178,26 @@ impl Contention {
     }
 
     /// What a monitor, which may be gone, says of its owner.
-    pub(super) fn owner_word(&self, monitor: usize) -> Option<OwnedBy> {
+    fn owner_word(&self, monitor: usize) -> Option<OwnedBy> {
         self.recorder.monitors()?.owner_of(monitor).filter(|_| monitor != 0)
+    }
+
+    /// The Java id of the thread that owns a monitor, which may be gone; `None` where nobody
+    /// is known to.
+    pub(super) fn owner_of_monitor_now(&self, monitor: usize) -> Option<i64> {
+        match self.owner_word(monitor)? {
+            OwnedBy::Somebody => self.recorder.owner_without_monitor(monitor),
+            owned => self.recorder.owner_id_of(owned, || self.owner_word(monitor) == Some(owned)),
+        }
     }
 
     fn look_at_monitor(&self, java: Java, look: &Look, monitor: usize, reenters: bool) {
         let at_ns = clock::now_ns();
-        let owned = self.owner_word(monitor);
-        let owner_id = owned.and_then(|owned| match owned {
-            OwnedBy::Somebody => self.recorder.owner_without_monitor(monitor),
-            owned => self.recorder.owner_id_of(owned, || self.owner_word(monitor) == Some(owned)),
-        });
+        let seen = self.owner_of_monitor_now(monitor);
         // It may just have got the monitor, and not have said so.
-        let owner_id = owner_id.filter(|&java_id| java_id != look.thread.java_id);
+        let owner_id = seen.filter(|&java_id| java_id != look.thread.java_id);
         let generation = self.recorder.log().current();
-        let is_still = || self.owner_word(monitor) == owned;
+        let is_still = || self.owner_of_monitor_now(monitor) == seen;
         let known =
             owner_id.and_then(|java_id| self.thread_of_owner(&generation, java, java_id, is_still));
         let owner = known.map(|known| self.as_owner(&generation, &known)).unwrap_or_default();
