@@ -10,6 +10,7 @@ use std::{collections::BTreeMap, fmt};
 on_jdks!(owners_are_known: all);
 on_jdks!(owners_are_known_attached: two, everywhere all);
 on_jdks!(virtual_owners_are_known: since(21));
+on_jdks!(waits_for_classes: all);
 on_jdks!(code_of_holders: two, everywhere all);
 on_jdks!(only_deadlocks_are_deadlocks: ends, everywhere three);
 on_jdks!(only_deadlocks_are_deadlocks_of_virtual_threads: since(21));
@@ -99,7 +100,7 @@ impl fmt::Debug for End {
     }
 }
 
-const ENDS: [End; 15] = [
+const ENDS: [End; 19] = [
     End("nested", false),
     End("three", false),
     End("passed", false),
@@ -115,6 +116,10 @@ const ENDS: [End; 15] = [
     End("dead-locks", true),
     End("dead-mixed", true),
     End("dead-waits", true),
+    End("slow-class", false),
+    End("dead-classes", true),
+    End("dead-superclass", true),
+    End("dead-by-name", true),
 ];
 
 /// A program that is halted after so many milliseconds.
@@ -142,8 +147,35 @@ fn only_deadlocks_are_deadlocks(jdk: &Jdk) {
 fn only_deadlocks_are_deadlocks_of_virtual_threads(jdk: &Jdk) {
     // Of virtual threads in `Object.wait`, it is not known that they are to go on; nor,
     // once they have left their carriers, what they have that nobody waited for before.
-    let is_seen = |end: &End| !["dead", "dead-mixed", "dead-waits"].contains(&end.0);
+    let is_seen = |end: &End| {
+        !["dead", "dead-mixed", "dead-waits"].contains(&end.0)
+            && !end.0.contains("class")
+            && end.0 != "dead-by-name"
+    };
     for (nth, end) in (0..).zip(ENDS.into_iter().filter(is_seen)) {
         check_end(jdk, end, 30 + 67 * nth % 400, " virtual");
+    }
+}
+
+/// Two threads need a class that a third one initializes, from the start and attached.
+fn waits_for_classes(jdk: &Jdk) {
+    let program = || Program::class(jdk, "tyrion.owners.Circles slow-class 3000");
+    for recording in [program().record(), program().attached().record()] {
+        let report = Report::of(&recording.log);
+        let waits = list(report.section("still-waiting"), "waiting");
+        let of_class: Vec<_> = waits
+            .iter()
+            .filter(|it| text_of(&it["lock"], "name").starts_with("initialization of "))
+            .collect();
+        assert_eq!(of_class.len(), 2, "{waits:#?}");
+        for wait in of_class {
+            assert_eq!(
+                text_of(&wait["lock"], "name"),
+                "initialization of tyrion.owners.Circles$Slow"
+            );
+            let others = ["dead-0", "dead-1", "dead-2"];
+            assert!(others.contains(&text_of(wait, "owner")), "{wait:#}");
+            assert_ne!(text_of(wait, "owner"), text_of(wait, "thread"), "{wait:#}");
+        }
     }
 }

@@ -58,7 +58,7 @@ def add_options(parser, sections):
     group.add_argument("--seconds", type=float, help="measured in each run; of attach: recorded")
     group.add_argument("--warmup", type=float, help="seconds before that")
     group.add_argument("--beside", type=Path, metavar="FOLDER",
-                       help="of applications and contended: measure the agent of this folder, too")
+                       help="of applications, contended and trace: measure the agent of this folder, too")
 
 
 def choice(arguments):

@@ -44,9 +44,9 @@ def tyrion_of(folder, threshold="auto"):
                 tyrion_events)
 
 
-def tyrion_with(name, options):
-    """The agent with options of its own, like `mode=trace`."""
-    agent = project.agent()
+def tyrion_with(name, options, folder=None):
+    """The agent, or that of another build, with options of its own, like `mode=trace`."""
+    agent = folder / "libtyrion_agent.so" if folder else project.agent()
     return Tool(name, lambda log: [f"-agentpath:{agent}=file={log},{options}"], tyrion_events)
 
 

@@ -12,16 +12,20 @@ VARIANTS = {
 }
 
 
-def tools(asked, usual):
-    """No agent, and then the variants asked for, or the usual ones."""
-    return [peers.NONE, *(tool(name) for name in asked or usual)]
+def tools(asked, usual, beside=None):
+    """No agent, and then the variants asked for, or the usual ones, of another build, too."""
+    chosen = [tool(name) for name in asked or usual]
+    if beside is not None:
+        chosen += [tool(name, beside) for name in asked or usual]
+    return [peers.NONE, *chosen]
 
 
-def tool(name):
+def tool(name, beside=None):
     # An equals sign alone does not tell: hold=all is a name.
     if name in VARIANTS:
-        return peers.tyrion_with(name, VARIANTS[name])
+        title = f"other {name}" if beside else name
+        return peers.tyrion_with(title, VARIANTS[name], beside)
     if "=" not in name:
         raise ValueError(f"no such variant: {name} (of {', '.join(VARIANTS)}, or the agent's "
                          "options like mode=trace,hold=1/256)")
-    return peers.tyrion_with(name, name)
+    return peers.tyrion_with(f"other {name}" if beside else name, name, beside)

@@ -6,7 +6,7 @@
 //! begins something else, or is seen not to be parked any more. Then it is written
 //! as if it had ended when it was last seen to last: a little less than the truth.
 
-use super::{Contention, locks::Coming};
+use super::{Contention, initializations::is_initialization, locks::Coming};
 use crate::{
     clock,
     jvm::{
@@ -125,7 +125,7 @@ impl Contention {
             let java_id = self.recorder.java_id(java, thread.get());
             let of_thread = unseen.iter().position(|known| known.java_id == java_id);
             if let Some(nth) = of_thread
-                && is_parked(self.status(java, thread.get()))
+                && self.still_waits(java, thread.get(), unseen[nth])
             {
                 let known = unseen.swap_remove(nth);
                 if let Some(found) = known.try_waits().as_mut().and_then(|it| it.found.as_mut()) {
@@ -135,6 +135,16 @@ impl Contention {
             java.drop_local(thread);
         }
         self.end_all(unseen.into_iter());
+    }
+
+    /// Whether a thread that was found to wait has not been seen to go on since.
+    fn still_waits(&self, java: Java, thread: Object<'_>, known: &Thread) -> bool {
+        let for_class =
+            known.try_waits().is_some_and(|it| it.found.as_ref().is_some_and(is_initialization));
+        match for_class {
+            true => self.recorder.is_blocked_thread(known.java_id),
+            false => is_parked(self.status(java, thread)),
+        }
     }
 
     /// Waits are not recorded any more: what threads were found to wait for is over as

@@ -192,6 +192,12 @@ impl Contention {
         new
     }
 
+    /// An id for what stands for a lock and is no object; `None` where none can be had now.
+    pub(super) fn new_lock_id(&self) -> Option<u32> {
+        let _naming = self.naming.take(NAMING_PATIENCE)?;
+        Some(self.locks.fetch_add(1, Relaxed) + 1)
+    }
+
     /// The tags that a lock that has an owner may have, by its id.
     pub(super) fn possible_tags(&self, id: u32) -> Vec<i64> {
         let mut generations = vec![self.recorder.log().current()];

@@ -10,6 +10,7 @@
 mod found;
 mod holders;
 mod inferred;
+mod initializations;
 mod locks;
 mod object_waiters;
 mod owners;
@@ -26,6 +27,7 @@ use crate::{
 use holders::Holders;
 pub use inferred::ParkLimit;
 use inferred::ParksAlone;
+use initializations::Initializations;
 use locks::Coming;
 use object_waiters::ObjectWaiters;
 pub use owners::Wanted;
@@ -50,6 +52,8 @@ pub struct Contention {
     naming: Turn,
     /// Looks what those do who have a lock.
     holders: Holders,
+    /// Who may wait for the initialization of a class.
+    initializations: Initializations,
     /// Who else wants to know of waits.
     observer: OnceLock<&'static dyn WaitObserver>,
     /// What is asked of the JDK's classes once parks are all that is seen.
@@ -67,6 +71,7 @@ impl Contention {
             locks: AtomicU32::new(0),
             naming: Turn::default(),
             holders: Holders::new(),
+            initializations: Initializations::default(),
             observer: OnceLock::new(),
             parks_alone: OnceLock::new(),
         }

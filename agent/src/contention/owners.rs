@@ -68,9 +68,9 @@ impl Default for Wanted {
 const MANY_VIRTUAL: usize = 16;
 
 /// A wait that is looked at.
-struct Look {
-    thread: Arc<Thread>,
-    wait: PendingWait,
+pub(super) struct Look {
+    pub(super) thread: Arc<Thread>,
+    pub(super) wait: PendingWait,
 }
 
 impl Contention {
@@ -94,6 +94,7 @@ impl Contention {
                 // SAFETY: the environment is this thread's, as long as it is attached.
                 vm.with_thread(|env| self.look_at_found(unsafe { Java::new(env) }, &found));
             }
+            self.look_for_initializations(vm);
             let before_ns = clock::now_ns().saturating_sub(OLD_NS);
             let mut looks = self.to_look_at(before_ns, nth.is_multiple_of(IDLE_ONE_IN));
             if looks.len() > MANY {
@@ -149,6 +150,7 @@ impl Contention {
 
     /// Recording ends, or pauses: looks who has what is waited for now.
     pub fn look_for_owners(&self, java: Java) {
+        self.look_for_initializations_now(java);
         self.look_at(java, &self.to_look_at(u64::MAX, true));
     }
 
@@ -156,6 +158,8 @@ impl Contention {
         let has_owner = |wait: &PendingWait| match wait.kind {
             WaitKind::ObjectWait => with_idle || wait.seen.is_some_and(|seen| seen.reenters),
             WaitKind::LockReacquire => true,
+            // That of a class has none, and is looked at with it.
+            WaitKind::Monitor => wait.monitor != 0,
             kind => kind.is_contention() && kind != WaitKind::Semaphore,
         };
         let pending = self.recorder.threads().pending_since(before_ns).into_iter();
@@ -295,7 +299,7 @@ impl Contention {
     /// owner was read. The owner's id is of a
     /// generation. Nothing is noted where the thread is in the middle of an event, or the
     /// log just goes on in another file: the next look may come in time.
-    fn note_seen(&self, look: &Look, generation: &Arc<Generation>, seen: Seen) {
+    pub(super) fn note_seen(&self, look: &Look, generation: &Arc<Generation>, seen: Seen) {
         let Some(mut waits) = look.thread.try_waits() else { return };
         self.recorder.bring_waits(&look.thread, &mut waits, generation);
         if waits.generation() != generation.number {

@@ -150,7 +150,7 @@ impl Ti {
     }
 
     /// A method's class, a local reference.
-    pub(super) fn declaring_class<'j>(&self, _: Java<'j>, method: jmethodID) -> Result<Local<'j>> {
+    pub fn declaring_class<'j>(&self, _: Java<'j>, method: jmethodID) -> Result<Local<'j>> {
         let mut class: jclass = ptr::null_mut();
         call!(self, GetMethodDeclaringClass, method, &mut class)?;
         // SAFETY: the answer is a local reference of the current native frame, and

@@ -175,6 +175,13 @@ impl<'j> Java<'j> {
             && call!(self, IsInstanceOf, object.raw(), class.raw()) != 0
     }
 
+    /// Whether a class is another one, or a subclass of it.
+    pub fn is_subclass(&self, class: Object<'_>, of: Object<'_>) -> bool {
+        !class.is_null()
+            && !of.is_null()
+            && call!(self, IsAssignableFrom, class.raw(), of.raw()) != 0
+    }
+
     /// Says that so many more local references are about to be in use: without
     /// it `-Xcheck:jni` warns.
     pub fn expect_locals(&self, more: jint) {

@@ -68,6 +68,8 @@ struct LockStack {
 const INSTANCE: usize = 0b10;
 /// `_thread_in_native`, a `JavaThreadState`.
 const IN_NATIVE: u32 = 4;
+/// `_thread_blocked`.
+const BLOCKED: u32 = 10;
 /// The most entries that a lock stack has.
 const MOST_LOCKED: usize = 8;
 /// By so many bits ZGC shifts the addresses in its handles (`zAddress.hpp`).
@@ -203,8 +205,16 @@ impl Monitors {
 
     /// Whether a thread, which may be gone, runs native code.
     pub fn is_in_native_code(&self, thread: usize) -> bool {
-        let state = self.state.and_then(|state| peek::number(thread.checked_add(state)?));
-        state == Some(IN_NATIVE)
+        self.state_of(thread) == Some(IN_NATIVE)
+    }
+
+    /// Whether the JVM keeps a thread, which may be gone, from running.
+    pub fn is_blocked(&self, thread: usize) -> bool {
+        self.state_of(thread) == Some(BLOCKED)
+    }
+
+    fn state_of(&self, thread: usize) -> Option<u32> {
+        peek::number(thread.checked_add(self.state?)?)
     }
 
     /// Whether a thread has locked the object of a monitor without the monitor, as far as

@@ -22,6 +22,7 @@ mod context;
 mod cost;
 mod groups;
 mod holders;
+mod initializations;
 mod java_threads;
 mod lifetimes;
 mod modes;
@@ -41,6 +42,7 @@ mod totals;
 pub use classes::lock_id_of_tag;
 pub use context::EventContext;
 pub use holders::{HolderStack, Sought};
+pub use initializations::{Initializer, Innermost};
 pub use takers::{Way, is_telling};
 pub use totals::Totals;
 

@@ -197,6 +197,12 @@ impl Recorder {
         is_still.then_some(mounted)
     }
 
+    /// Where the JVM has the platform threads, by their Java ids.
+    pub(super) fn addresses(&self) -> Vec<(i64, usize)> {
+        let known = self.owners.read();
+        known.addresses.iter().map(|(&java_id, &address)| (java_id, address)).collect()
+    }
+
     /// Where the JVM has a platform thread.
     pub fn address_of(&self, java_id: i64) -> Option<usize> {
         self.owners.read().addresses.get(&java_id).copied()

@@ -364,6 +364,19 @@ impl Recorder {
         self.define(generation, java, (print, frames), &kept, 0).map_or(id::EMPTY_STACK, |it| it.id)
     }
 
+    /// The id of the whole stack of a thread, not the current one, in no group.
+    pub fn stack_of_other_thread(
+        &self,
+        generation: &Generation,
+        java: Java,
+        thread: Object<'_>,
+    ) -> u32 {
+        let none = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
+        let mut frames = vec![none; self.frames_wanted()];
+        let count = self.ti.stack_of(thread, 0, &mut frames).unwrap_or(0);
+        self.stack_of_frames(generation, java, &mut frames, count)
+    }
+
     fn stack_of_other(
         &self,
         generation: &Generation,

@@ -315,7 +315,7 @@ fn enters_monitor(code: &[u8], location: i64) -> Option<Pc> {
 }
 
 /// The place of an instruction that has a class initialized.
-fn may_initialize(code: &[u8], location: i64) -> Option<Pc> {
+pub(super) fn may_initialize(code: &[u8], location: i64) -> Option<Pc> {
     let pc = u16::try_from(location).ok()?;
     let initializes = matches!(
         *code.get(usize::from(pc))?,

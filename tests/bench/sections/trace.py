@@ -29,7 +29,7 @@ class Loop(NamedTuple):
 def tables(choice):
     rounds, warmup_s, seconds = choice.numbers((11, 1.5, 1.5), (2, 0.3, 0.3))
     majors = pick(choice.majors, MAJORS, "JDK")
-    tools = variants.tools(choice.variants, USUAL)
+    tools = variants.tools(choice.variants, USUAL, choice.beside)
     project.prepare_java(majors)
     for major in majors:
         for kind in kinds(choice):

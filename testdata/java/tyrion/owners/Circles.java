@@ -22,6 +22,8 @@ public final class Circles {
     private final ReentrantLock two = new ReentrantLock();
     private final ReentrantReadWriteLock both = new ReentrantReadWriteLock();
     private volatile int reached;
+    /** For the classes whose initialization is a part of it. */
+    private static Circles current;
     private int turn;
 
     private Circles(boolean areVirtual) {
@@ -89,6 +91,21 @@ public final class Circles {
                 break;
             case "dead-mixed":
                 once(() -> deadMixed(first, one), () -> deadMixed(one, first));
+                break;
+            case "dead-classes":
+                current = this;
+                once(() -> One.touch(), () -> Two.touch());
+                break;
+            case "dead-superclass":
+                current = this;
+                once(() -> below(), () -> Above.touch());
+                break;
+            case "dead-by-name":
+                current = this;
+                once(() -> One.touch(), () -> forName("tyrion.owners.Circles$Two"));
+                break;
+            case "slow-class":
+                once(() -> Slow.touch(), () -> Slow.touch(), () -> Slow.touch());
                 break;
             case "dead-waits":
                 once(this::deadWaits, this::deadNotifies);
@@ -301,6 +318,64 @@ public final class Circles {
                 throw new IllegalStateException("no deadlock");
             }
         }
+    }
+
+    private void below() {
+        reach();
+        new Below();
+    }
+
+    private static void forName(String name) {
+        try {
+            Class.forName(name);
+        } catch (ClassNotFoundException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Needs the other class to be initialized, as that one needs this. */
+    private static final class One {
+        static {
+            current.reach();
+            forName("tyrion.owners.Circles$Two");
+        }
+
+        static void touch() {}
+    }
+
+    private static final class Two {
+        static {
+            current.reach();
+            One.touch();
+        }
+
+        static void touch() {}
+    }
+
+    /** Needs a subclass of its own to be initialized. */
+    private static class Above {
+        static {
+            current.reach();
+            spin(50_000);
+            new Below();
+        }
+
+        static void touch() {}
+    }
+
+    private static final class Below extends Above {
+    }
+
+    private static final class Slow {
+        static {
+            try {
+                Thread.sleep(60_000);
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+
+        static void touch() {}
     }
 
     /** Both threads have their first lock. */

@@ -217,6 +217,21 @@ fn a_deadlock_comes_first() {
 }
 
 #[test]
+fn classes_that_need_each_other_are_a_deadlock() {
+    let mut log = Crafted::new(LENGTH_NS);
+    let class = |name| (WaitKind::Monitor, ("int[]", name));
+    log.still_waits(("left", READ), class("initialization of a.One"), "right", 5 * S);
+    log.still_waits(("right", APPEND), class("initialization of a.Two"), "left", 7 * S);
+    let told = verdict(log);
+    assert_eq!(told.finding, Finding::Deadlock);
+    assert_eq!(
+        told.lines[3],
+        "→ Let none of these classes need another one while it is initialized. The owners are \
+         exact."
+    );
+}
+
+#[test]
 fn who_waits_for_long_comes_before_what_was_lost() {
     let stuck = |start_ns, ended_ns| {
         let mut log = Crafted::new(LENGTH_NS);

@@ -150,7 +150,12 @@ fn of_deadlock(deadlock: &Deadlock, stuck: &Stuck, short: &ShortNames) -> Vec<St
         true => " The owners are inferred.",
         false => " The owners are exact.",
     };
-    let todo = Line("→ Take these locks in the same order everywhere.".to_owned()).and(certain);
+    let is_of_classes = deadlock.threads.iter().all(|it| it.lock.initializes().is_some());
+    let todo = match is_of_classes {
+        true => "→ Let none of these classes need another one while it is initialized.",
+        false => "→ Take these locks in the same order everywhere.",
+    };
+    let todo = Line(todo.to_owned()).and(certain);
     lines.push(match stuck.behind {
         0 => todo.0,
         1 => todo.and(" 1 more waits behind them.").0,
