@@ -86,7 +86,7 @@ fn check_agreement(log: &Path) -> Value {
 }
 
 fn cpu_text(own: &Value) -> String {
-    tyrion_converters::outputs::units::duration(number(own, "process_ns"))
+    tyrion_model::units::duration(number(own, "process_ns"))
 }
 
 fn attached_and_paused(jdk: &Jdk) {

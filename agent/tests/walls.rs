@@ -16,13 +16,14 @@ use source::Crate;
 use std::{collections::BTreeSet, path::Path};
 
 /// The crates, by the folder of their sources.
-const CRATES: [&str; 10] = [
+const CRATES: [&str; 11] = [
     "agent/src",
     "agent/bytecode/src",
     "agent/options/src",
     "agent/plan/src",
     "cli/src",
     "converters/src",
+    "converters/model/src",
     "converters/report/src",
     "converters/whatif/src",
     "formats/src",
@@ -43,9 +44,55 @@ const AGENT: [&[&str]; 9] = [
     &["agent"],
 ];
 
+/// The crates of the reading side from the bottom up, by folder and package. Those of one
+/// floor do not know each other, but for what the third list names.
+const FLOORS: [&[(&str, &str)]; 5] = [
+    &[("formats/wire", "tyrion-wire")],
+    &[("formats", "tyrion-formats")],
+    &[("converters/model", "tyrion-model")],
+    &[
+        ("converters", "tyrion-converters"),
+        ("converters/report", "tyrion-report"),
+        ("converters/whatif", "tyrion-whatif"),
+    ],
+    &[("cli", "tyrion")],
+];
+/// A section of the report shows predictions.
+const SAME_FLOOR: [(&str, &str); 1] = [("tyrion-report", "tyrion-whatif")];
+
 fn read(folder: &str) -> Crate {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     Crate::read(&top.join(folder))
+}
+
+/// The packages that a crate needs, without those of its tests.
+fn dependencies(folder: &str) -> Vec<String> {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let manifest = std::fs::read_to_string(top.join(folder).join("Cargo.toml")).unwrap();
+    let lines = manifest.lines().skip_while(|line| *line != "[dependencies]").skip(1);
+    let lines = lines.take_while(|line| !line.starts_with('['));
+    lines.filter_map(|line| line.split(['.', ' ', '=']).next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn crates_know_only_the_floors_below() {
+    let mut below: Vec<&str> = Vec::new();
+    let packages: Vec<&str> =
+        FLOORS.iter().flat_map(|floor| floor.iter().map(|&(_, package)| package)).collect();
+    for floor in FLOORS {
+        for &(folder, package) in floor {
+            let dependencies = dependencies(folder);
+            let is_wrong = |of: &&String| {
+                packages.contains(&of.as_str())
+                    && !below.contains(&of.as_str())
+                    && !SAME_FLOOR.contains(&(package, of.as_str()))
+            };
+            let wrong: Vec<&String> = dependencies.iter().filter(is_wrong).collect();
+            assert!(wrong.is_empty(), "{package} knows {wrong:?}");
+            assert!(package == "tyrion-wire" || !dependencies.is_empty(), "{package} was not read");
+        }
+        below.extend(floor.iter().map(|&(_, package)| package));
+    }
 }
 
 #[test]

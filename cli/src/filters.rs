@@ -3,16 +3,16 @@
 use crate::outcome::{Failure, tell};
 use clap::Args;
 use regex::Regex;
-use tyrion_converters::{
+use tyrion_formats::Recording;
+use tyrion_model::{
     describe::Names,
     filter::{Filter, FilterError, Kinds, Moment, States, duration_ns, moment},
     grouping::{self, Grouping},
-    outputs::units::counted,
     packages,
     profile::Profile,
+    units::counted,
     withheld::Withheld,
 };
-use tyrion_formats::Recording;
 use tyrion_wire::slot::Pending;
 
 /// Which waits are taken.
@@ -293,7 +293,7 @@ mod tests {
             |line: &str| parse(line).unwrap().filters.filter(Kinds::contention()).unwrap().states;
         assert_eq!(states(""), States::default());
         assert_eq!(states("--state all"), States::all());
-        assert!(states("--state blocked,idle").contains(tyrion_converters::profile::State::Idle));
+        assert!(states("--state blocked,idle").contains(tyrion_model::profile::State::Idle));
         assert!(parse("--state all").unwrap().filters.is_given());
         let error = parse("--state asleep").map(|_| ()).unwrap_err();
         assert!(error.contains("`asleep` is not a thread state"), "{error}");

@@ -14,8 +14,8 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-use tyrion_converters::outputs::units;
 use tyrion_formats::{Damage, FileKind, Hints, Recording, open_input, open_regular};
+use tyrion_model::units;
 use tyrion_wire::header::RecordingState;
 
 /// Opens a log; `-` is stdin. What concerns other formats than its own is told.

@@ -2,7 +2,7 @@
 
 use crate::console;
 use std::{borrow::Cow, fmt, io, process::ExitCode};
-use tyrion_converters::harmless;
+use tyrion_model::harmless;
 
 /// How a command ended well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

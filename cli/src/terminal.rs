@@ -6,7 +6,7 @@ use std::{
     io::{self, IsTerminal, Write},
 };
 use terminal_size::{Width, terminal_size_of};
-use tyrion_converters::harmless;
+use tyrion_model::harmless;
 use tyrion_report::render::{
     json,
     text::{Style, WIDTH},

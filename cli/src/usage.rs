@@ -9,7 +9,7 @@ use std::{
     ffi::{OsStr, OsString},
     process::ExitCode,
 };
-use tyrion_converters::harmless;
+use tyrion_model::harmless;
 
 /// Tells what is wrong with these words, or the help that they ask for; the exit
 /// status.

@@ -10,9 +10,9 @@ use std::{
     io::{self, Write},
     time::Instant,
 };
-use tyrion_converters::{
-    outputs::{FORMATS, Format, OutputOptions, Stream},
-    profile::{Frame, Function, Lock, NO_OWNER, Profile, Run, Stack, Thread, WaitRow},
+use tyrion_converters::outputs::{FORMATS, Format, OutputOptions, Stream};
+use tyrion_model::profile::{
+    Frame, Function, Lock, NO_OWNER, Profile, Run, Stack, Thread, WaitRow,
 };
 use tyrion_wire::WaitKind;
 

@@ -2,10 +2,8 @@
 
 use crate::support::profiles;
 use std::{fs, io, path::Path};
-use tyrion_converters::{
-    outputs::{OutputOptions, by_name},
-    profile::Profile,
-};
+use tyrion_converters::outputs::{OutputOptions, by_name};
+use tyrion_model::profile::Profile;
 
 fn convert(profile: &Profile, options: &OutputOptions, path: &Path) -> io::Result<Vec<String>> {
     let files = by_name("callgrind").unwrap().files.unwrap()(profile, options, path)?;

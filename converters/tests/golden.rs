@@ -9,12 +9,12 @@ use crate::{
     times,
 };
 use std::{collections::BTreeMap, fmt::Write, path::PathBuf};
-use tyrion_converters::{
+use tyrion_converters::outputs::{
+    By, Format, Metric, OutputOptions,
+    pprof::{self, proto},
+};
+use tyrion_model::{
     grouping::{Grouping, group},
-    outputs::{
-        By, Format, Metric, OutputOptions,
-        pprof::{self, proto},
-    },
     packages::fold,
     profile::Profile,
 };

@@ -7,13 +7,11 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write,
 };
-use tyrion_converters::{
-    outputs::{
-        OutputOptions,
-        otlp::{self, proto},
-    },
-    profile::Profile,
+use tyrion_converters::outputs::{
+    OutputOptions,
+    otlp::{self, proto},
 };
+use tyrion_model::profile::Profile;
 
 fn decoded(profile: &Profile, options: &OutputOptions) -> proto::ProfilesData {
     let mut bytes = Vec::new();
@@ -128,7 +126,7 @@ fn expected(profile: &Profile) -> BTreeMap<(String, String), u64> {
     for row in &profile.samples {
         add("wall", "wall", row.wall_ns);
         add("cpu", "cpu", row.cpu_ns);
-        if row.state == tyrion_converters::profile::State::Blocked {
+        if row.state == tyrion_model::profile::State::Blocked {
             add("wall", "blocked", row.wall_ns);
         }
     }

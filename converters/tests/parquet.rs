@@ -10,9 +10,9 @@ use parquet::{
     record::{Field, Row},
 };
 use std::{fs::File, path::Path};
-use tyrion_converters::{
+use tyrion_converters::outputs::{Stream, by_name};
+use tyrion_model::{
     filter::{Filter, Kinds},
-    outputs::{Stream, by_name},
     timeline::AT_A_TIME,
 };
 

@@ -8,10 +8,8 @@ use std::{
     process::Command,
 };
 use tempfile::TempDir;
-use tyrion_converters::{
-    outputs::{By, Metric, OutputOptions, by_name},
-    profile::{Profile, State},
-};
+use tyrion_converters::outputs::{By, Metric, OutputOptions, by_name};
+use tyrion_model::profile::{Profile, State};
 
 /// What a program prints, or nothing if there is no such program here.
 fn run(command: &mut Command) -> Option<String> {
@@ -56,7 +54,7 @@ fn stream(profile: &Profile, format: &str, path: &Path) {
 
 /// `1234567` as `callgrind_annotate` writes it, `1,234,567`.
 fn with_commas(number: u64) -> String {
-    tyrion_converters::outputs::units::thousands(number)
+    tyrion_model::units::thousands(number)
 }
 
 #[test]

@@ -8,10 +8,10 @@ use crate::support::{
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use tyrion_converters::{
-    outputs::{By, Format, Metric, OutputOptions, by_name, go_together, pprof::proto},
-    profile::Profile,
+use tyrion_converters::outputs::{
+    By, Format, Metric, OutputOptions, by_name, go_together, pprof::proto,
 };
+use tyrion_model::profile::Profile;
 
 fn format(name: &str) -> &'static Format {
     by_name(name).unwrap_or_else(|| panic!("no format {name}"))

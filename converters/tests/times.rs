@@ -7,12 +7,12 @@ use crate::support::{
 };
 use proptest::prelude::*;
 use std::{collections::BTreeMap, io};
-use tyrion_converters::{
+use tyrion_converters::outputs::{FORMATS, Format, OutputOptions, Stream, by_name};
+use tyrion_formats::Recording;
+use tyrion_model::{
     filter::{Filter, Kinds},
-    outputs::{FORMATS, Format, OutputOptions, Stream, by_name},
     timeline::AT_A_TIME,
 };
-use tyrion_formats::Recording;
 
 /// The formats that are made of a timeline.
 fn formats() -> impl Iterator<Item = &'static Format> {

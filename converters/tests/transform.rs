@@ -3,7 +3,7 @@
 use crate::support::{build::Build, random};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use tyrion_converters::{
+use tyrion_model::{
     grouping::{Grouping, group},
     packages::fold,
     profile::{Function, GROUP, Profile, Run, SampleRow, State, Thread},
@@ -163,7 +163,7 @@ fn a_group_is_what_all_its_threads_are() {
         thread,
         stack: 0,
         state: State::Running,
-        lock: tyrion_converters::profile::NO_LOCK,
+        lock: tyrion_model::profile::NO_LOCK,
         kind: None,
         count,
         wall_ns: 10,

@@ -11,7 +11,7 @@ use std::{
     os::unix::{ffi::OsStrExt, fs::PermissionsExt},
     path::{Path, PathBuf},
 };
-use tyrion_converters::harmless;
+use tyrion_model::harmless;
 
 /// Which agent, and where it is wanted.
 #[derive(Args, Debug)]

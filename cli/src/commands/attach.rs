@@ -27,7 +27,7 @@ use std::{
     rc::Rc,
     time::{Duration, Instant},
 };
-use tyrion_converters::{harmless, outputs::units};
+use tyrion_model::{harmless, units};
 use tyrion_options::DEFAULT_FILE;
 use tyrion_report::{OwnCpu, render::json as escape};
 

@@ -22,17 +22,17 @@ use std::{
 };
 use style::Style;
 pub(super) use style::attribute;
-use tyrion_converters::{
-    aggregate::{Aggregate, aggregate, aggregate_by_owner, work_bytes},
-    filter::{Filter, Kinds},
-    outputs::{
-        By, FORMATS, Feature, Format, Metric, Metrics, OutputOptions, Stream, by_name, names_where,
-        units,
-    },
-    profile::Profile,
-    timeline::{Source, Timeline},
+use tyrion_converters::outputs::{
+    By, FORMATS, Feature, Format, Metric, Metrics, OutputOptions, Stream, by_name, names_where,
 };
 use tyrion_formats::Recording;
+use tyrion_model::{
+    aggregate::{Aggregate, aggregate, aggregate_by_owner, work_bytes},
+    filter::{Filter, Kinds},
+    profile::Profile,
+    timeline::{Source, Timeline},
+    units,
+};
 
 /// The value of `--to` that stands for every format.
 const ALL: &str = "all";

@@ -13,7 +13,7 @@ use crate::{
 };
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
-use tyrion_converters::{aggregate::Aggregate, filter::Kinds, outputs::units::counted};
+use tyrion_model::{aggregate::Aggregate, filter::Kinds, units::counted};
 use tyrion_report::{
     Findings, ReportOptions,
     diff::{Document, Matching, Pair, Per, SCHEMA, Terms, view},
@@ -112,7 +112,7 @@ pub fn run(args: DiffArgs) -> CommandResult {
     let read = |paths: &[PathBuf]| logs::open_all(paths, &args.inputs);
     let (before, after) = (read(before)?, read(after)?);
     args.inputs.tell_unused(before.iter().chain(&after));
-    tyrion_converters::identity::agree_on_sides([&before, &after]);
+    tyrion_model::identity::agree_on_sides([&before, &after]);
     for target in pictures::targets(&args) {
         target.spare_logs()?;
     }

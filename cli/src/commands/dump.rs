@@ -30,15 +30,15 @@ use std::{
     path::PathBuf,
     rc::Rc,
 };
-use tyrion_converters::{
+use tyrion_formats::{Damage, Entry, Event, Recording, WaitSite};
+use tyrion_model::{
     describe::Names,
     filter::{Filter, Window},
     harmless,
     identity::{Locks, Node},
-    outputs::units,
+    units,
     withheld::Withheld,
 };
-use tyrion_formats::{Damage, Entry, Event, Recording, WaitSite};
 use tyrion_wire::{
     WaitKind,
     cell::Cell,

@@ -29,13 +29,12 @@ use std::{
     path::PathBuf,
 };
 use trace::TraceSums;
-use tyrion_converters::{
+use tyrion_formats::{Lacks, ModeSpan, OptionChange, Recording, ShortWaits, event_log};
+use tyrion_model::{
     aggregate::{Aggregate, aggregate, work_bytes},
     filter::{Filter, Kinds},
-    harmless,
-    outputs::units,
+    harmless, units,
 };
-use tyrion_formats::{Lacks, ModeSpan, OptionChange, Recording, ShortWaits, event_log};
 use tyrion_report::{Collections, OwnCpu};
 use tyrion_wire::{WaitKind, header::RecordingState};
 use walks::Walks;

@@ -4,13 +4,13 @@
 use super::cache::Cache;
 use serde_json::{Value, json};
 use std::{borrow::Cow, cell::RefCell, collections::HashMap, rc::Rc};
-use tyrion_converters::{
+use tyrion_formats::{Recording, UNKNOWN};
+use tyrion_model::{
     describe::Names,
     filter::{Filter, Kinds},
     harmless,
     identity::{Locks, Node},
 };
-use tyrion_formats::{Recording, UNKNOWN};
 use tyrion_wire::{
     WaitKind,
     def::id,

@@ -18,7 +18,7 @@ use crate::{
 use clap::Args;
 use http::{Page, Server};
 use std::{sync::Arc, time::Duration};
-use tyrion_converters::filter::{FilterError, Kinds, duration_ns};
+use tyrion_model::filter::{FilterError, Kinds, duration_ns};
 use watched::{Options, Watched};
 
 /// The shortest time between two looks.

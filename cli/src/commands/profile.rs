@@ -28,8 +28,8 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-use tyrion_converters::filter::{Filter, Kinds};
 use tyrion_formats::Recording;
+use tyrion_model::filter::{Filter, Kinds};
 use tyrion_options::DEFAULT_FILE;
 use tyrion_report::{
     About, Findings, ReportOptions, SECTIONS, Section, find,

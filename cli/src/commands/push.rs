@@ -22,14 +22,15 @@ use std::{
     rc::Rc,
     time::{Duration, Instant},
 };
-use tyrion_converters::{
+use tyrion_converters::outputs::{OutputOptions, otlp};
+use tyrion_formats::Recording;
+use tyrion_model::{
     aggregate::{aggregate, aggregate_by_owner},
     filter::{Filter, FilterError, Kinds, duration_ns},
     identity,
-    outputs::{OutputOptions, otlp, units},
     profile::Profile,
+    units,
 };
-use tyrion_formats::Recording;
 use tyrion_wire::WaitKind;
 
 /// More rows are sent as several batches: collectors take some 20 MB at a time.

@@ -9,11 +9,11 @@ use std::{
     io::{self, Write},
     rc::Rc,
 };
-use tyrion_converters::{
+use tyrion_formats::Recording;
+use tyrion_model::{
     describe::{MAX_STACK_TEXT, Names, StackFrame},
     harmless,
 };
-use tyrion_formats::Recording;
 
 /// How many bytes of text are kept of whole stacks, at most.
 const STACKS: usize = 64 << 20;

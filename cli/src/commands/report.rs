@@ -1,5 +1,7 @@
 //! `tyrion report`.
 
+mod flames;
+
 use super::{
     conditions::{ConditionArgs, metrics_help},
     sections::{self, SectionArgs},
@@ -14,12 +16,12 @@ use crate::{
 };
 use clap::Args;
 use std::path::PathBuf;
-use tyrion_converters::{aggregate::SampleTotals, filter::Kinds, profile::Profile};
+use tyrion_model::{aggregate::SampleTotals, filter::Kinds, profile::Profile};
 use tyrion_report::{
     Findings, find,
     render::{
         Report,
-        html::{self, Flame, flames},
+        html::{self, Flame},
         json, text,
     },
     work_bytes,
@@ -130,7 +132,7 @@ pub(super) fn write_page(
     profile: &Profile,
     target: &Target,
 ) -> Result<(), Failure> {
-    let drawn = flames(profile);
+    let drawn = flames::flames(profile);
     let drawn = drawn.map_err(|error| Failure::new(format!("flame graphs: {error}")))?;
     write_html(report, &drawn, target)
 }

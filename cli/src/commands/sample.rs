@@ -19,8 +19,8 @@ use crate::{
 use clap::Args;
 use session::{Recorded, Session};
 use std::{io::Write, path::PathBuf, time::Duration};
-use tyrion_converters::filter::{Filter, Moment, States};
 use tyrion_formats::Recording;
+use tyrion_model::filter::{Filter, Moment, States};
 use tyrion_options::DEFAULT_PERIOD_NS;
 use tyrion_report::{
     ReportOptions, find,

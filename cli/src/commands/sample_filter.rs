@@ -1,13 +1,13 @@
 //! Which samples a filter lets through.
 
 use crate::filters::withheld;
-use tyrion_converters::{
+use tyrion_formats::{Recording, Sampled};
+use tyrion_model::{
     describe::Names,
     filter::{Filter, States},
     states::StateReader,
     withheld::Withheld,
 };
-use tyrion_formats::{Recording, Sampled};
 use tyrion_wire::def::id;
 
 /// Finds out whether a filter wants what a thread was seen doing; who it was and

@@ -11,8 +11,8 @@ mod traced;
 use super::{dump, info};
 use regex::Regex;
 use std::path::PathBuf;
-use tyrion_converters::filter::{Filter, Kinds, States, moment};
 use tyrion_formats::Recording;
+use tyrion_model::filter::{Filter, Kinds, States, moment};
 
 fn testdata() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata"))

@@ -28,7 +28,7 @@ use std::{
     io::{self, IsTerminal, Write},
     time::{Duration, Instant},
 };
-use tyrion_converters::filter::{FilterError, Kinds, duration_ns};
+use tyrion_model::filter::{FilterError, Kinds, duration_ns};
 
 /// The shortest time between two looks.
 const LEAST_INTERVAL_NS: u64 = 50_000_000;

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use regex::Regex;
 use serde::Serialize;
 use std::path::PathBuf;
-use tyrion_converters::{
+use tyrion_model::{
     aggregate::{aggregate, work_bytes},
     filter::{Filter, Kinds},
 };

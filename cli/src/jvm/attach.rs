@@ -19,7 +19,7 @@ use std::{
     path::Path,
     time::{Duration, Instant},
 };
-use tyrion_converters::harmless;
+use tyrion_model::harmless;
 
 /// HotSpot cuts longer arguments (`AttachOperation::arg_length_max`).
 const LONGEST_ARGUMENT: usize = 1024;

@@ -9,7 +9,7 @@ use std::{
     io::{self, BufRead, BufReader, Read},
     path::Path,
 };
-use tyrion_converters::harmless;
+use tyrion_model::harmless;
 
 /// Command lines are read up to this many bytes.
 const LONGEST_COMMAND_LINE: u64 = 1 << 20;

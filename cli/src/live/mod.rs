@@ -4,7 +4,7 @@ pub mod feed;
 pub mod find;
 pub mod telling;
 
-use tyrion_converters::filter::Kinds;
+use tyrion_model::filter::Kinds;
 
 /// Reads the kinds of waits to show of a log that grows.
 ///

@@ -1,7 +1,7 @@
 //! Classes whose locks go by the class alone.
 
 use std::collections::{HashMap, HashSet};
-use tyrion_converters::{describe, filter::Kinds};
+use tyrion_model::{describe, filter::Kinds};
 use tyrion_report::findings::groups::is_telling;
 use tyrion_wire::WaitKind;
 

@@ -1,8 +1,8 @@
 //! What the JVM's garbage collector took of the time.
 
 use serde::Serialize;
-use tyrion_converters::{filter::Window, outputs::units};
 use tyrion_formats::Recording;
+use tyrion_model::{filter::Window, units};
 
 /// The pauses in which the garbage collector had all threads stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -39,11 +39,11 @@ pub use owners::OwnedWait;
 pub use sampled::SampledInterval;
 
 use crate::options::ReportOptions;
-use tyrion_converters::{
+use tyrion_formats::Recording;
+use tyrion_model::{
     aggregate::{aggregate_knowing, work_bytes as profile_bytes},
     filter::Filter,
 };
-use tyrion_formats::Recording;
 
 /// How many bytes [`find`] will report to its `progress` in the end.
 pub fn work_bytes(logs: &[Recording]) -> u64 {
@@ -62,7 +62,7 @@ pub fn find<'a>(
     options: &ReportOptions,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Findings<'a> {
-    tyrion_converters::identity::agree(logs);
+    tyrion_model::identity::agree(logs);
     let others = OtherWaits::find(logs, filter);
     let aggregate = aggregate_knowing(logs, filter, &others.judged, progress);
     second::find(logs, filter, options, (aggregate, others), progress)

@@ -15,7 +15,7 @@ pub struct ReportOptions {
     /// At most so many groups of threads in each tree; 0 for all.
     pub groups: usize,
     /// By what threads are one group in a tree, as
-    /// [`Grouping::parse`](tyrion_converters::grouping::Grouping::parse) reads
+    /// [`Grouping::parse`](tyrion_model::grouping::Grouping::parse) reads
     /// it.
     pub group_by: String,
     /// The packages that stacks of trees and lines are cut down to; none for

@@ -1,7 +1,7 @@
 //! What the agent took of the CPU time of the program that it recorded.
 
 use serde::Serialize;
-use tyrion_converters::outputs::units;
+use tyrion_model::units;
 use tyrion_wire::cost;
 
 /// CPU times while recording was on, as the agent measured them of itself.

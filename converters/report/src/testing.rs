@@ -3,11 +3,11 @@
 
 use crate::{Findings, ReportOptions, find};
 use std::{collections::HashMap, io::Cursor};
-use tyrion_converters::filter::Filter;
 use tyrion_formats::{
     Recording,
     write::{LaneId, LogOptions, LogWriter, Wait},
 };
+use tyrion_model::filter::Filter;
 use tyrion_wire::{
     WaitKind,
     cell::bucket,

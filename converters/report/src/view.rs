@@ -3,7 +3,7 @@
 //! Whoever puts a name of the program's into a view has it shortened by
 //! [`harmless`]; the renderers replace harmful characters in all text.
 
-use tyrion_converters::harmless;
+use tyrion_model::harmless;
 
 /// What stands in a section, from top to bottom.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::{Value, to_value};
 use std::{collections::BTreeSet, fs, path::PathBuf};
-use tyrion_converters::filter::{Filter, Kinds};
 use tyrion_formats::Recording;
+use tyrion_model::filter::{Filter, Kinds};
 use tyrion_report::{
     Collections, OwnCpu, ReportOptions, SECTIONS, find,
     findings::{LockRef, LogFacts},

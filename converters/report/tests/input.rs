@@ -4,11 +4,7 @@
 
 use serde_json::{Value, json};
 use std::io;
-use tyrion_converters::{
-    aggregate::aggregate,
-    filter::Filter,
-    outputs::{OutputOptions, collapsed},
-};
+use tyrion_converters::outputs::{OutputOptions, collapsed};
 use tyrion_formats::{
     Bytes, Error, Fact, INPUTS, Input, Recording, ShortWaits,
     import::Importer,
@@ -16,6 +12,7 @@ use tyrion_formats::{
     wire::{WaitKind, header::Header},
     write::{LogOptions, LogWriter, Wait},
 };
+use tyrion_model::{aggregate::aggregate, filter::Filter};
 use tyrion_report::{
     ReportOptions, find,
     render::{Report, json as report_json},

@@ -2,9 +2,9 @@
 //! by `;`, and a number. FlameGraph, inferno, speedscope and jfrconv read it.
 
 use super::{By, Feature, Format, Metric, Metrics, OutputOptions, lines::Lines};
-use crate::profile::Profile;
 use std::io::{self, BufWriter, Write};
 use tyrion_formats::Fact;
+use tyrion_model::profile::Profile;
 
 /// The output's registration.
 pub const FORMAT: Format = Format {

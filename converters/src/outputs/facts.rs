@@ -1,13 +1,14 @@
 //! What a log says of itself, as the headers, comments and subtitles of outputs
 //! tell it.
 
-use super::{rows::Rows, units};
-use crate::{
+use super::rows::Rows;
+use std::{borrow::Cow, fmt};
+use tyrion_formats::ShortWaits;
+use tyrion_model::units;
+use tyrion_model::{
     harmless,
     profile::{Profile, Run, Taken},
 };
-use std::{borrow::Cow, fmt};
-use tyrion_formats::ShortWaits;
 use tyrion_wire::WaitKind;
 
 /// Longer values are cut: KCacheGrind recognises a file only if its header ends

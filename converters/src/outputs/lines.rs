@@ -8,14 +8,14 @@ use super::{
     rows::{Column, Rows, Spans},
     tree::{Leaves, NO_STACK, StateLeaves, Step, Tree},
 };
-use crate::{
-    harmless,
-    names::{self, LockFrame},
-    profile::{Function, Profile, State},
-};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     io,
+};
+use tyrion_model::{
+    harmless,
+    names::{self, LockFrame},
+    profile::{Function, Profile, State},
 };
 use tyrion_wire::WaitKind;
 

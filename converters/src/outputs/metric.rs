@@ -1,7 +1,7 @@
 //! What outputs measure, whose stack carries it, and which of the two go
 //! together.
 
-use crate::profile::Profile;
+use tyrion_model::profile::Profile;
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

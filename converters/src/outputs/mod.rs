@@ -24,17 +24,16 @@ mod rows;
 pub mod speedscope;
 mod tables;
 mod tree;
-pub mod units;
 
 pub use create::write;
 pub use metric::{By, Metric, Needs, go_together};
 
-use crate::{profile::Profile, timeline::Timeline};
 use std::{
     io::{self, Write},
     path::{Path, PathBuf},
 };
 use tyrion_formats::Fact;
+use tyrion_model::{profile::Profile, timeline::Timeline};
 
 /// How outputs shall render a profile. [`Format::metrics`], [`Format::by`] and
 /// [`Format::features`] say which of these options an output follows, besides

@@ -6,12 +6,12 @@ use super::{
     rows::Rows,
     tree::{Leaves, NO_STACK, StateLeaves, Step, Tree},
 };
-use crate::{
+use std::{collections::HashMap, io};
+use tyrion_model::{
     harmless,
     names::{self, LockFrame},
     profile::Profile,
 };
-use std::{collections::HashMap, io};
 use tyrion_wire::WaitKind;
 
 /// The rows of waits of a profile.

@@ -1,6 +1,6 @@
 //! What tells the processes of several logs apart.
 
-use crate::timeline::Timeline;
+use tyrion_model::timeline::Timeline;
 
 /// What tells the processes of logs apart: threads of one process are shown together.
 /// Several recordings may be of processes with the same id, in containers or one after

@@ -2,8 +2,10 @@
 //! them, acquisitions, blame and samples, each with a stack and a thread, and most with a lock.
 
 use super::{Metric, OutputOptions};
-use crate::profile::{AcquisitionRow, BlameRow, NO_OWNER, Profile, SampleRow, State, WaitRow};
 use std::ops::Range;
+use tyrion_model::profile::{
+    AcquisitionRow, BlameRow, NO_OWNER, Profile, SampleRow, State, WaitRow,
+};
 use tyrion_wire::WaitKind;
 
 /// A number that rows have.
@@ -77,7 +79,7 @@ const COLUMNS: usize = Column::BlockedNs as usize + 1;
 pub(super) struct Row {
     pub(super) thread: u32,
     pub(super) stack: u32,
-    /// [`NO_LOCK`](crate::profile::NO_LOCK) in samples that wait for none.
+    /// [`NO_LOCK`](tyrion_model::profile::NO_LOCK) in samples that wait for none.
     pub(super) lock: u32,
     /// Samples need not have one.
     pub(super) kind: Option<WaitKind>,

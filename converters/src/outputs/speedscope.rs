@@ -17,15 +17,15 @@ use super::{
     places::{Places, wait_rows},
     processes::pids,
 };
-use crate::{
-    harmless,
-    timeline::{ThreadWaits, Timeline},
-};
 use std::{
     collections::BTreeMap,
     io::{self, BufWriter, Write},
 };
 use tyrion_formats::Fact;
+use tyrion_model::{
+    harmless,
+    timeline::{ThreadWaits, Timeline},
+};
 
 /// The output's registration.
 pub const FORMAT: Format = Format {

@@ -1,11 +1,11 @@
 //! The tables that the samples of pprof and of OpenTelemetry point into.
 
 use super::tree::{NO_STACK, Step, Tree};
-use crate::{
+use std::{collections::HashMap, io};
+use tyrion_model::{
     harmless, names,
     profile::{Profile, State},
 };
-use std::{collections::HashMap, io};
 
 /// A row of the tables of locations and functions, whose ids ascend from 1 on.
 pub(super) enum Entry {

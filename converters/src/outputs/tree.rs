@@ -5,11 +5,11 @@ use super::{
     OutputOptions,
     rows::{Row, Rows},
 };
-use crate::{
+use std::{collections::HashMap, io};
+use tyrion_model::{
     names::{self, LockFrame},
     profile::{NO_LOCK, Profile, State},
 };
-use std::{collections::HashMap, io};
 use tyrion_wire::WaitKind;
 
 /// The name of [`Step::NoStack`].

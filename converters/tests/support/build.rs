@@ -1,7 +1,7 @@
 //! Profiles written down by hand.
 
 use std::collections::BTreeMap;
-use tyrion_converters::profile::{
+use tyrion_model::profile::{
     Frame, Function, Lock, NO_OWNER, Profile, Run, SampleRow, Stack, State, Thread, WaitRow,
 };
 use tyrion_wire::WaitKind;

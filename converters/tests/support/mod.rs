@@ -11,10 +11,8 @@ pub mod totals;
 pub mod traced;
 
 use std::{fs, path::PathBuf};
-use tyrion_converters::{
-    outputs::{FORMATS, Format, OutputOptions, Stream, WriteStream},
-    profile::Profile,
-};
+use tyrion_converters::outputs::{FORMATS, Format, OutputOptions, Stream, WriteStream};
+use tyrion_model::profile::Profile;
 
 /// The formats that are made of sums; those of single waits are tested with logs.
 pub fn of_sums() -> impl Iterator<Item = &'static Format> {

@@ -3,12 +3,12 @@
 pub use super::traced;
 
 use super::build::Build;
-use tyrion_converters::{
+use tyrion_formats::Recording;
+use tyrion_model::{
     aggregate::{aggregate, aggregate_by_owner},
     filter::{Filter, Kinds},
     profile::{CUT, Function, GROUP, NO_LOCK, Profile, Run, State},
 };
-use tyrion_formats::Recording;
 use tyrion_wire::WaitKind;
 
 /// The profiles and their names.

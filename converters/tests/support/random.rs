@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use tyrion_converters::profile::{
+use tyrion_model::profile::{
     AcquisitionRow, BlameRow, Frame, Function, GROUP, Lock, NO_LOCK, NO_OWNER, Profile, Run,
     SampleRow, Stack, State, Thread, WaitRow,
 };

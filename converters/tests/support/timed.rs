@@ -2,15 +2,15 @@
 
 use proptest::prelude::*;
 use std::io::Cursor;
-use tyrion_converters::{
-    aggregate::{Aggregate, aggregate},
-    filter::{Filter, Kinds},
-    outputs::{Format, OutputOptions, Stream},
-    timeline::{AT_A_TIME, Source, Timeline},
-};
+use tyrion_converters::outputs::{Format, OutputOptions, Stream};
 use tyrion_formats::{
     Recording,
     write::{LaneId, LogOptions, LogWriter, Wait},
+};
+use tyrion_model::{
+    aggregate::{Aggregate, aggregate},
+    filter::{Filter, Kinds},
+    timeline::{AT_A_TIME, Source, Timeline},
 };
 use tyrion_wire::{
     Outcome, WaitKind,
@@ -213,7 +213,7 @@ pub fn logs() -> impl Strategy<Value = (Vec<Vec<u8>>, Filter)> {
         0 => all_kinds(),
         1 => Filter { min_wait_ns: us * US, ..Filter::default() },
         _ => Filter {
-            until: Some(tyrion_converters::filter::Moment::AfterStart(10 * us * US)),
+            until: Some(tyrion_model::filter::Moment::AfterStart(10 * us * US)),
             ..all_kinds()
         },
     });

@@ -4,10 +4,8 @@ use super::callgrind;
 use flate2::read::GzDecoder;
 use prost::Message;
 use std::io::Read;
-use tyrion_converters::{
-    outputs::{By, Format, otlp::proto::ProfilesData, pprof::proto},
-    profile::{Profile, State},
-};
+use tyrion_converters::outputs::{By, Format, otlp::proto::ProfilesData, pprof::proto};
+use tyrion_model::profile::{Profile, State};
 
 /// A pprof file's message.
 pub fn pprof(bytes: &[u8]) -> proto::Profile {

@@ -1,14 +1,14 @@
 //! A small log of trace mode that has everything new in it.
 
 use std::io::Cursor;
-use tyrion_converters::{
-    aggregate::{Aggregate, aggregate},
-    filter::Filter,
-    profile::Profile,
-};
 use tyrion_formats::{
     Recording,
     write::{LaneId, LogOptions, LogWriter, Wait},
+};
+use tyrion_model::{
+    aggregate::{Aggregate, aggregate},
+    filter::Filter,
+    profile::Profile,
 };
 use tyrion_wire::{
     WaitKind, cell,

@@ -7,8 +7,8 @@ use crate::{
     sums::Sums,
 };
 use std::ops::Range;
-use tyrion_converters::outputs::units;
 use tyrion_formats::Recording;
+use tyrion_model::units;
 
 /// What a replay is made from.
 #[derive(Clone, Copy)]

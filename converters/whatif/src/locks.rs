@@ -5,8 +5,8 @@ use crate::{
     records::{Hold, Object, Records, is_for_lock},
 };
 use std::collections::{HashMap, HashSet};
-use tyrion_converters::{describe::Names, identity};
 use tyrion_formats::Recording;
+use tyrion_model::{describe::Names, identity};
 use tyrion_wire::WaitKind;
 
 /// Stands for no lock.

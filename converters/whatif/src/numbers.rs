@@ -2,8 +2,8 @@
 //! where ids are not.
 
 use std::{collections::HashMap, ops::Range};
-use tyrion_converters::describe::Names;
 use tyrion_formats::Recording;
+use tyrion_model::describe::Names;
 
 /// The number for anything undefined.
 pub(crate) const UNKNOWN: u32 = 0;

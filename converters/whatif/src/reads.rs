@@ -2,8 +2,8 @@
 
 use regex::Regex;
 use std::collections::BTreeSet;
-use tyrion_converters::describe::Names;
 use tyrion_formats::{LockSite, Recording};
+use tyrion_model::describe::Names;
 
 /// The beginnings of names of methods that only read, followed by nothing or another
 /// word.

@@ -3,8 +3,8 @@
 use crate::{numbers::Numbers, window};
 use rayon::prelude::*;
 use std::ops::Range;
-use tyrion_converters::{profile::State, states::StateReader};
 use tyrion_formats::{ChunkRef, Entry, Recording, Sampled, TraceRecord};
+use tyrion_model::{profile::State, states::StateReader};
 use tyrion_wire::{Outcome, WaitKind, sample::Sample};
 
 /// A lock object as trace mode knows it: the number of its class, and its hash.

@@ -3,8 +3,8 @@
 use crate::{locks::GroupOf, numbers::Numbers, records::is_for_lock, window};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
-use tyrion_converters::identity::{Locks, Node};
 use tyrion_formats::{Lacks, Recording};
+use tyrion_model::identity::{Locks, Node};
 use tyrion_wire::WaitKind;
 
 /// The waits of a thread for locks of a group.

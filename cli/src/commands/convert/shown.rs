@@ -1,10 +1,11 @@
 //! What outputs show of a profile, and what of that is missing.
 
 use crate::{files::Target, filters};
-use tyrion_converters::{
+use tyrion_converters::outputs::{By, Format, Metric, OutputOptions};
+use tyrion_model::{
     filter::{Filter, States},
-    outputs::{By, Format, Metric, OutputOptions, units},
     profile::Profile,
+    units,
 };
 
 /// What of a profile outputs show.

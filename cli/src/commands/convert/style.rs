@@ -5,14 +5,11 @@ use clap::{
     Args,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use tyrion_converters::{
-    filter::Filter,
-    outputs::{
-        By, Feature, Format, Metric, Needs, OutputOptions, by_name, go_together, names_where,
-    },
-    profile::Profile,
+use tyrion_converters::outputs::{
+    By, Feature, Format, Metric, Needs, OutputOptions, by_name, go_together, names_where,
 };
 use tyrion_formats::Recording;
+use tyrion_model::{filter::Filter, profile::Profile};
 
 /// How to render.
 #[derive(Args, Clone, Debug)]
@@ -344,7 +341,7 @@ mod tests {
     fn refused(line: &str) -> Option<String> {
         let words = std::iter::once("convert").chain(line.split(' ')).chain(["a.log"]);
         let args = Line::try_parse_from(words).unwrap().convert;
-        let filter = args.filters.filter(tyrion_converters::filter::Kinds::contention()).unwrap();
+        let filter = args.filters.filter(tyrion_model::filter::Kinds::contention()).unwrap();
         let checked = args.style.check(args.to).and_then(|()| args.style.check_filter(&filter));
         checked.err().map(|failure| failure.to_string())
     }

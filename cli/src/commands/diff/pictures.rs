@@ -5,14 +5,12 @@ use crate::{
     files::{Target, say_written},
     outcome::{Failure, tell},
 };
-use tyrion_converters::{
-    outputs::{
-        Metric, OutputOptions,
-        flamegraph::{Difference, Widths},
-        pprof, units,
-    },
-    profile::Profile,
+use tyrion_converters::outputs::{
+    Metric, OutputOptions,
+    flamegraph::{Difference, Widths},
+    pprof,
 };
+use tyrion_model::{profile::Profile, units};
 use tyrion_report::diff::{Measure, Pair, Per, scaled};
 
 /// The picture that is written when the user names no other.

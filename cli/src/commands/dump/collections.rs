@@ -3,7 +3,7 @@
 use super::{Dump, seconds};
 use serde_json::json;
 use std::io::{self, Write};
-use tyrion_converters::outputs::units;
+use tyrion_model::units;
 
 impl Dump<'_> {
     /// Of no thread and lock: filters on time select them, and no others.

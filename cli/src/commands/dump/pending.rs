@@ -10,8 +10,8 @@ use crate::commands::{
     rendered::Stacks,
 };
 use serde_json::json;
-use tyrion_converters::{describe::Names, harmless, outputs::units};
 use tyrion_formats::Recording;
+use tyrion_model::{describe::Names, harmless, units};
 use tyrion_wire::{def::id, slot::Pending};
 
 /// A wait as JSON.

@@ -7,8 +7,8 @@ use super::{
 };
 use serde_json::json;
 use std::io::{self, Write};
-use tyrion_converters::{harmless, outputs::units};
 use tyrion_formats::Sampled;
+use tyrion_model::{harmless, units};
 use tyrion_wire::{WaitKind, def::id};
 
 impl Dump<'_> {

@@ -8,8 +8,8 @@ use super::{
 use crate::commands::lock_names::{any_of, held};
 use serde_json::json;
 use std::io::{self, Write};
-use tyrion_converters::{harmless, outputs::units};
 use tyrion_formats::{TraceRecord, Traced};
+use tyrion_model::{harmless, units};
 use tyrion_wire::{
     def::id,
     trace::{AcquisitionCell, Blame, Bursts, Held, Hold, Instance, Nest},

@@ -3,8 +3,8 @@
 use super::{Questions, Walks, printed};
 use serde_json::Value;
 use std::{collections::BTreeSet, fs, path::PathBuf};
-use tyrion_converters::filter::{Filter, Kinds, States};
 use tyrion_formats::Recording;
+use tyrion_model::filter::{Filter, Kinds, States};
 use tyrion_report::OwnCpu;
 
 /// Objects whose keys are no fields: kinds of waits, states of threads, and what

@@ -1,8 +1,8 @@
 //! How often the agent looked at the owners of locks.
 
 use serde::Serialize;
-use tyrion_converters::outputs::units;
 use tyrion_formats::Recording;
+use tyrion_model::units;
 use tyrion_wire::holder;
 
 /// Questions about the owners of locks.

@@ -1,12 +1,12 @@
 //! What a filter asks of the records between the waits.
 
 use std::collections::HashSet;
-use tyrion_converters::{
+use tyrion_formats::{Recording, Sampled};
+use tyrion_model::{
     aggregate::SampleTotals,
     describe::Names,
     filter::{Filter, Window},
 };
-use tyrion_formats::{Recording, Sampled};
 
 /// What the filter asks of threads and times.
 pub(super) struct RecordFilter {

@@ -9,14 +9,14 @@ use std::{
     collections::{BTreeMap, HashMap, HashSet},
     fmt::{self, Write},
 };
-use tyrion_converters::{
+use tyrion_formats::{Entry, Recording, Sampled};
+use tyrion_model::{
     aggregate::SampleTotals,
     filter::Filter,
     harmless,
-    outputs::units,
     states::{State, StateReader},
+    units,
 };
-use tyrion_formats::{Entry, Recording, Sampled};
 use tyrion_wire::sample::ThreadState;
 
 /// Keys of what the agent tells of sampling.

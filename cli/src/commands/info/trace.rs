@@ -10,13 +10,13 @@ use std::{
     collections::BTreeMap,
     fmt::{self, Write},
 };
-use tyrion_converters::{
+use tyrion_formats::{HoldMode, Recording};
+use tyrion_model::{
     filter::{Filter, Kinds},
     harmless,
-    outputs::units,
     profile::{Profile, SectionRow},
+    units,
 };
-use tyrion_formats::{HoldMode, Recording};
 
 /// What keys of the agent's own cost begin and end with.
 const OWN: (&str, &str) = ("own.", "_ns");

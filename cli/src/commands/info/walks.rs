@@ -1,8 +1,8 @@
 //! How the agent found the stacks of threads.
 
 use serde::Serialize;
-use tyrion_converters::outputs::units;
 use tyrion_formats::Recording;
+use tyrion_model::units;
 use tyrion_wire::walks;
 
 /// How many stacks were found in which way.

@@ -7,8 +7,8 @@ use super::{
 };
 use crate::live::feed::{Feed, Life};
 use std::collections::BTreeMap;
-use tyrion_converters::harmless;
 use tyrion_formats::{HoldMode, Recording};
+use tyrion_model::harmless;
 use tyrion_wire::{WaitKind, cell};
 
 /// The first and the last bucket of the log's cells at which a bucket of ours ends, and

@@ -7,7 +7,6 @@ use super::{
 };
 use crate::{live::feed::Life, logs::Here};
 use std::{collections::BTreeSet, fs::File, io::Cursor, path::Path, rc::Rc};
-use tyrion_converters::filter::Kinds;
 use tyrion_formats::{
     wire::{
         WaitKind,
@@ -18,6 +17,7 @@ use tyrion_formats::{
     },
     write::{LogOptions, LogWriter, Wait},
 };
+use tyrion_model::filter::Kinds;
 
 const OPTIONS: fn() -> Options = || Options { kinds: Kinds::contention(), max_locks: 100 };
 

@@ -11,13 +11,13 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, HashMap},
 };
-use tyrion_converters::{
+use tyrion_formats::{Recording, WaitSite};
+use tyrion_model::{
     describe,
     filter::Kinds,
     harmless,
     identity::{Label, Locks},
 };
-use tyrion_formats::{Recording, WaitSite};
 use tyrion_wire::{WaitKind, cell};
 
 /// The label of all locks that have no series of their own.

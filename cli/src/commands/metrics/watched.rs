@@ -15,8 +15,8 @@ use std::{
     path::{Path, PathBuf},
     rc::Rc,
 };
-use tyrion_converters::filter::Kinds;
 use tyrion_formats::{Begin, Damage, Recording};
+use tyrion_model::filter::Kinds;
 use tyrion_report::OwnCpu;
 
 /// The name of the command, for messages.

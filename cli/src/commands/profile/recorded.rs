@@ -14,11 +14,11 @@ use std::{
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
-use tyrion_converters::{
-    filter::{Filter, Kinds, Moment},
-    outputs::units,
-};
 use tyrion_formats::Recording;
+use tyrion_model::{
+    filter::{Filter, Kinds, Moment},
+    units,
+};
 use tyrion_wire::header::RecordingState;
 
 /// How often we look whether the JVM still runs.

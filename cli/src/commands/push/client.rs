@@ -4,7 +4,7 @@ use super::headers::Header;
 use crate::{gzip, outcome::Failure};
 use prost::Message;
 use std::{net::IpAddr, path::Path, sync::Arc, time::Duration};
-use tyrion_converters::harmless;
+use tyrion_model::harmless;
 use ureq::{
     Agent,
     http::Uri,

@@ -4,7 +4,7 @@
 //! grows matters, and nothing is lost or doubled whatever happens in between.
 
 use std::collections::HashMap;
-use tyrion_converters::profile::{AcquisitionRow, NO_OWNER, Profile, SampleRow, WaitRow};
+use tyrion_model::profile::{AcquisitionRow, NO_OWNER, Profile, SampleRow, WaitRow};
 
 /// How many numbers a row has at most.
 const NUMBERS: usize = 5;
@@ -284,7 +284,7 @@ impl Delta {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tyrion_converters::profile::{Frame, Function, Lock, Run, Stack, Thread};
+    use tyrion_model::profile::{Frame, Function, Lock, Run, Stack, Thread};
     use tyrion_wire::WaitKind;
 
     fn profile(waits: &[(u32, u64, u64)]) -> Profile {

@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
-use tyrion_converters::harmless;
+use tyrion_model::harmless;
 use tyrion_report::{render::shown, view::TableCell};
 
 /// How often we look whether the JVM still runs.

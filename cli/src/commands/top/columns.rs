@@ -2,7 +2,7 @@
 
 use super::frame::{LockRow, Taken, ThreadRow, Waits};
 use std::cmp::Ordering;
-use tyrion_converters::{harmless, outputs::units};
+use tyrion_model::{harmless, units};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// A column of a table whose rows are `R`.

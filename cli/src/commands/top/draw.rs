@@ -14,7 +14,7 @@ use ratatui::{
     text::{Line, Span},
     widgets::{Clear, Paragraph},
 };
-use tyrion_converters::{harmless, outputs::units};
+use tyrion_model::{harmless, units};
 use tyrion_report::OwnCpu;
 
 /// What is known of the recording.

@@ -11,12 +11,12 @@ pub use learn::learn;
 pub use merge::frame;
 use regex::Regex;
 use serde::Serialize;
-use tyrion_converters::{
+use tyrion_formats::{Recording, UNKNOWN, WaitSite};
+use tyrion_model::{
     describe::{self, Names},
     filter::Kinds,
     harmless,
 };
-use tyrion_formats::{Recording, UNKNOWN, WaitSite};
 use tyrion_wire::{WaitKind, slot::Pending};
 
 /// A lock, or all locks of a class that the program calls the same.

@@ -6,7 +6,7 @@ use super::{
 };
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use regex::{Regex, RegexBuilder};
-use tyrion_converters::filter::Kinds;
+use tyrion_model::filter::Kinds;
 
 /// The shortest and the longest window that keys make.
 const SHORTEST_NS: u64 = 1_000_000_000;

@@ -7,7 +7,7 @@ use super::{
 };
 use serde::Serialize;
 use std::fmt::Write;
-use tyrion_converters::{harmless, outputs::units};
+use tyrion_model::{harmless, units};
 use tyrion_report::{OwnCpu, render::json::escaped};
 
 /// A frame, as `--json` prints it. The fields are described in docs/top.md.

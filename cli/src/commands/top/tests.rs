@@ -25,7 +25,6 @@ use std::{
     io::{Cursor, Write},
     path::Path,
 };
-use tyrion_converters::filter::Kinds;
 use tyrion_formats::{
     Begin, Follower,
     wire::{
@@ -37,6 +36,7 @@ use tyrion_formats::{
     },
     write::{LaneId, LogOptions, LogWriter, Wait},
 };
+use tyrion_model::filter::Kinds;
 
 const S: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;

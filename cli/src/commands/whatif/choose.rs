@@ -3,7 +3,7 @@
 use crate::outcome::Failure;
 use regex::Regex;
 use std::collections::BTreeSet;
-use tyrion_converters::{harmless, names::lock_called, profile::Profile};
+use tyrion_model::{harmless, names::lock_called, profile::Profile};
 use tyrion_report::findings::{LockGroups, LockRef};
 
 /// The locks of a group, or one of them.
@@ -115,7 +115,7 @@ fn which(name: &str, locks: impl Iterator<Item = LockRef>) -> Failure {
 mod tests {
     use super::*;
     use crate::filters::lock_value;
-    use tyrion_converters::profile::{Lock, NO_OWNER, WaitRow};
+    use tyrion_model::profile::{Lock, NO_OWNER, WaitRow};
     use tyrion_wire::WaitKind;
 
     fn profile() -> Profile {

@@ -1,7 +1,7 @@
 //! Predictions for people.
 
 use super::Document;
-use tyrion_converters::{harmless, outputs::units};
+use tyrion_model::{harmless, units};
 use tyrion_report::view::{Column, Part, Row, Table, TableCell, View};
 use tyrion_whatif::{Change, Method, Prediction, percent};
 

@@ -2,7 +2,7 @@
 
 use super::{Figures, LockFigures};
 use crate::render::cells::percent;
-use tyrion_converters::outputs::units;
+use tyrion_model::units;
 
 /// What a metric counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

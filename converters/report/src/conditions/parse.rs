@@ -9,7 +9,7 @@ use nom::{
     combinator::{all_consuming, eof, map_opt, opt, recognize, rest, verify},
     sequence::{delimited, preceded, terminated},
 };
-use tyrion_converters::filter::duration_ns;
+use tyrion_model::filter::duration_ns;
 
 /// A value before it is known what it is compared with.
 #[derive(Clone, Copy, Debug, PartialEq)]

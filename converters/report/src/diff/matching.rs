@@ -2,7 +2,7 @@
 
 use crate::{Findings, findings::names::is_machinery_function};
 use std::collections::HashMap;
-use tyrion_converters::profile::{Frame, Function, Profile};
+use tyrion_model::profile::{Frame, Function, Profile};
 
 /// When two stacks are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

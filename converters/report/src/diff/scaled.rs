@@ -4,9 +4,9 @@
 use super::{DiffError, Matching, Pair, Per, matching::Shared, rates::Rates};
 use crate::Findings;
 use std::collections::HashMap;
-use tyrion_converters::{
-    outputs::units,
+use tyrion_model::{
     profile::{Profile, WaitRow},
+    units,
 };
 use tyrion_wire::WaitKind;
 

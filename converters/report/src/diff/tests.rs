@@ -3,15 +3,12 @@
 
 use super::*;
 use crate::testing::{Crafted, found};
-use tyrion_converters::{
-    filter::Filter,
-    outputs::{
-        self,
-        flamegraph::{Difference, Widths},
-    },
-    profile::Profile,
+use tyrion_converters::outputs::{
+    self,
+    flamegraph::{Difference, Widths},
 };
 use tyrion_formats::{Hints, Recording, Unit};
+use tyrion_model::{filter::Filter, profile::Profile};
 use tyrion_wire::WaitKind;
 
 type Lock = (WaitKind, (&'static str, &'static str));
@@ -247,7 +244,7 @@ fn counts_compare_where_durations_are_not_known() {
         [Recording::from_reader_as(name, lines.as_bytes(), &hints).unwrap()]
     };
     let counts = |name: &str, lines: &str| as_of(Unit::Samples, name, lines);
-    let all = Filter { kinds: tyrion_converters::filter::Kinds::all(), ..Filter::default() };
+    let all = Filter { kinds: tyrion_model::filter::Kinds::all(), ..Filter::default() };
     let few = counts(
         "few.folded",
         "a.Main.run;a.Get.it;[monitor] a.L 10\na.Main.run;a.Put.it;[monitor] a.L 4\n",

@@ -9,7 +9,7 @@ use crate::{
     },
     view::{Column, Detail, Part, Row, Table, TableCell, View, harmless_names},
 };
-use tyrion_converters::outputs::units;
+use tyrion_model::units;
 
 const LOCK: Column = Column::new("lock", "what the program calls it, and its class", 0);
 const KIND: Column = Column::new("kind", "how threads waited", 4);

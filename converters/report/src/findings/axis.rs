@@ -1,8 +1,8 @@
 //! The time that logs span, cut into steps, and amounts of time over it.
 
 use serde::Serialize;
-use tyrion_converters::filter::Filter;
 use tyrion_formats::Recording;
+use tyrion_model::filter::Filter;
 
 /// More phases than that would not be read by anybody.
 const MAX_PHASES: u64 = 10_000;

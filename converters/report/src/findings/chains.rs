@@ -22,8 +22,8 @@ use rayon::prelude::*;
 use short::{Place, Shorts};
 use std::{cmp::Reverse, collections::BTreeMap};
 use sums::{ChainSums, Charge, Known};
-use tyrion_converters::{filter::Filter, lives::recordings, withheld::Withheld};
 use tyrion_formats::Recording;
+use tyrion_model::{filter::Filter, lives::recordings, withheld::Withheld};
 use tyrion_wire::{WaitKind, def::id::UNKNOWN};
 
 /// At most so many phases.

@@ -4,8 +4,8 @@
 use super::{groups::LockGroups, pass::Read};
 use crate::Collections;
 use std::collections::BTreeMap;
-use tyrion_converters::{aggregate::LogIds, filter::Filter};
 use tyrion_formats::Recording;
+use tyrion_model::{aggregate::LogIds, filter::Filter};
 use tyrion_wire::WaitKind;
 
 /// What is known of the garbage collector.

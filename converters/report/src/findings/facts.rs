@@ -2,8 +2,8 @@
 
 use super::found::{Findings, has_modes};
 use serde::Serialize;
-use tyrion_converters::outputs::units;
 use tyrion_formats::{ModeSpan, Recording};
+use tyrion_model::units;
 use tyrion_wire::header::RecordingState;
 
 /// What a log says of itself.

@@ -6,8 +6,8 @@ use super::{
     ranks::shows, sampled::SampledInterval, short_names::ShortNames, trace::Recorded,
 };
 use std::collections::BTreeMap;
-use tyrion_converters::{aggregate::Aggregate, filter::Filter, profile::Profile};
 use tyrion_formats::{Owners, Recording, event_log};
+use tyrion_model::{aggregate::Aggregate, filter::Filter, profile::Profile};
 use tyrion_wire::WaitKind;
 
 /// What was found in the logs.

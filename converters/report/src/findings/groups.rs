@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use tyrion_converters::{harmless, names::lock_called, profile::Profile};
+use tyrion_model::{harmless, names::lock_called, profile::Profile};
 
 /// A lock as sections name it: a group of locks, or one of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -207,7 +207,7 @@ impl ThreadGroups {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tyrion_converters::profile::Lock;
+    use tyrion_model::profile::Lock;
 
     fn lock(id: u32, class: &str, name: &str) -> Lock {
         Lock { run: 0, id, class: class.to_owned(), name: name.to_owned() }

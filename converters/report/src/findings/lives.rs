@@ -8,9 +8,9 @@ use super::{
     spans::within_parts,
 };
 use std::collections::{HashMap, HashSet};
-use tyrion_converters::describe::Names;
-pub use tyrion_converters::lives::life;
 use tyrion_formats::Recording;
+use tyrion_model::describe::Names;
+pub use tyrion_model::lives::life;
 
 /// Threads by recording and Java id: a recording's files have the same ones.
 pub(super) type KnownThreads = HashSet<(u32, u64)>;

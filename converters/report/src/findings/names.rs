@@ -1,10 +1,10 @@
 //! Frames and stacks of the profile in words.
 
-use tyrion_converters::{
+use tyrion_formats::Recording;
+use tyrion_model::{
     describe::{Names, in_bounds},
     profile::{Frame, Function, Profile},
 };
-use tyrion_formats::Recording;
 
 /// A frame of the profile: `com.acme.Foo.bar(Foo.java:12)`.
 pub fn frame(profile: &Profile, frame: Frame) -> String {

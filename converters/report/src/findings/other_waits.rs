@@ -11,13 +11,13 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
 };
-use tyrion_converters::{
+use tyrion_formats::{Recording, WaitSite};
+use tyrion_model::{
     describe::Names,
     filter::Filter,
     lives::recordings,
     withheld::{JudgedPlace, OtherWakes, Verdict, Withheld},
 };
-use tyrion_formats::{Recording, WaitSite};
 use tyrion_wire::WaitKind;
 
 /// Waits that are for no lock and have the program on their stack, as far as the

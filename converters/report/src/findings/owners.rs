@@ -8,7 +8,7 @@ use std::{
     collections::{BTreeMap, HashMap},
     hash::{BuildHasherDefault, Hasher},
 };
-use tyrion_converters::aggregate::LogIds;
+use tyrion_model::aggregate::LogIds;
 use tyrion_wire::WaitKind;
 
 /// Waits of the threads of a group, of which one of another group had the lock

@@ -22,8 +22,8 @@ use std::{
     },
 };
 pub(super) use sums::{Blames, Sums};
-use tyrion_converters::{aggregate::LogIds, describe::Names, filter::Filter, withheld::Withheld};
 use tyrion_formats::{ChunkRef, Recording, ThreadDef};
+use tyrion_model::{aggregate::LogIds, describe::Names, filter::Filter, withheld::Withheld};
 use tyrion_wire::WaitKind;
 use worker::Worker;
 

@@ -2,7 +2,7 @@
 
 use super::groups::LockGroups;
 use std::{cmp::Reverse, collections::HashMap};
-use tyrion_converters::{filter::Filter, profile::Profile};
+use tyrion_model::{filter::Filter, profile::Profile};
 use tyrion_wire::WaitKind;
 
 /// The most lock groups and kinds with a distribution of their own.

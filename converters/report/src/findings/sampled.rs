@@ -8,7 +8,8 @@ use super::axis::{Axis, Clock, Grid};
 use crate::options::ReportOptions;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use tyrion_converters::{
+use tyrion_formats::{Entry, Recording, Sampled};
+use tyrion_model::{
     aggregate::{Aggregate, LogIds, SampleTotals},
     describe::Names,
     filter::{Filter, Spread, Window},
@@ -16,7 +17,6 @@ use tyrion_converters::{
     states::StateReader,
     withheld::Withheld,
 };
-use tyrion_formats::{Entry, Recording, Sampled};
 use tyrion_wire::WaitKind;
 
 /// More intervals than that would not be read by anybody.

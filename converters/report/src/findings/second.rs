@@ -22,12 +22,12 @@ use super::{
 };
 use crate::options::ReportOptions;
 use std::collections::BTreeMap;
-use tyrion_converters::{
+use tyrion_formats::Recording;
+use tyrion_model::{
     aggregate::{Aggregate, LogIds},
     filter::Filter,
     profile::Profile,
 };
-use tyrion_formats::Recording;
 use tyrion_wire::cell::BUCKETS;
 
 /// Reads the logs once more.

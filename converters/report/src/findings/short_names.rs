@@ -1,8 +1,8 @@
 //! Names without packages, where that leaves no doubt.
 
 use std::collections::{BTreeMap, BTreeSet};
-use tyrion_converters::describe::Names;
 use tyrion_formats::Recording;
+use tyrion_model::describe::Names;
 
 /// Which classes can be told from all others without their package.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

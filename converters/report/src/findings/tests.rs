@@ -10,7 +10,7 @@ use crate::{
 };
 use bank::*;
 use regex::Regex;
-use tyrion_converters::{
+use tyrion_model::{
     aggregate::aggregate,
     filter::{Kinds, duration_ns, moment},
 };

@@ -6,8 +6,8 @@
 //! time, see [`near_misses`](crate::sections::near_misses).
 
 use std::collections::HashMap;
-pub use tyrion_converters::lives::recordings;
 use tyrion_formats::{Recording, TraceRecord, Traced};
+pub use tyrion_model::lives::recordings;
 use tyrion_wire::trace::Held;
 
 /// What was recorded, of all logs, whatever the filter: whether a lock is

@@ -2,8 +2,8 @@
 
 use crate::view::TableCell;
 use std::borrow::Cow;
-pub use tyrion_converters::harmless::text as plain;
-use tyrion_converters::outputs::units;
+pub use tyrion_model::harmless::text as plain;
+use tyrion_model::units;
 
 /// What stands for a value that is not known.
 const UNKNOWN: &str = "–";

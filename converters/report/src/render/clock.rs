@@ -1,6 +1,6 @@
 //! Moments of a day, and where to mark them.
 
-use tyrion_converters::outputs::units;
+use tyrion_model::units;
 
 const SECOND: u64 = 1_000_000_000;
 

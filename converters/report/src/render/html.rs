@@ -11,7 +11,7 @@ mod table;
 mod timeline;
 mod tree;
 
-pub use flames::{Flame, flames};
+pub use flames::Flame;
 
 use super::{LogFacts, Report, Shown, cells::shown};
 use crate::view::Part;
@@ -21,7 +21,7 @@ use std::{
     fmt::{self, Write as _},
     io,
 };
-use tyrion_converters::{harmless, outputs::units};
+use tyrion_model::{harmless, units};
 
 const STYLE: &str = include_str!("html/page.css");
 /// The script: one function, in the order in which its parts need each other.

@@ -3,7 +3,7 @@
 use super::Report;
 use serde_json::{Map, Value, json};
 use std::{borrow::Cow, fmt::Write};
-use tyrion_converters::harmless;
+use tyrion_model::harmless;
 
 /// The number of the schema; it grows when a field goes or changes its meaning.
 pub const SCHEMA: u32 = 1;

@@ -5,7 +5,7 @@ use crate::{
     findings::LogFacts,
     sections::{lines::SECTION as LINES, sampled::NO_LOCKS, tree::SECTION as TREE},
 };
-use tyrion_converters::outputs::units;
+use tyrion_model::units;
 
 /// What is lacking where no JVM was recorded in any mode, and can be in another one.
 const NOT_TOLD: &str = "needs more than the format of the log tells";
@@ -202,7 +202,7 @@ mod tests {
         testing::{Crafted, found},
         view::{Part, View},
     };
-    use tyrion_converters::filter::Filter;
+    use tyrion_model::filter::Filter;
 
     fn shown(title: &'static str, lacking: &str, says: bool) -> Shown {
         let parts = if says { vec![Part::Text("a".to_owned())] } else { Vec::new() };

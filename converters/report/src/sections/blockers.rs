@@ -19,8 +19,8 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, HashMap},
 };
-use tyrion_converters::{aggregate::shares, profile::WaitRow};
 use tyrion_formats::Owners;
+use tyrion_model::{aggregate::shares, profile::WaitRow};
 use tyrion_wire::WaitKind;
 
 /// The section.

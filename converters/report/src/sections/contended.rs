@@ -10,7 +10,7 @@ use crate::{
 };
 use rows::Sides;
 use serde::Serialize;
-use tyrion_converters::outputs::units;
+use tyrion_model::units;
 use tyrion_wire::WaitKind;
 
 /// Less of a wait in pauses of the garbage collector is not worth a line.
@@ -330,7 +330,7 @@ fn collected(lock: &ContendedLock) -> Option<String> {
 mod tests {
     use super::*;
     use crate::testing::{Crafted, found};
-    use tyrion_converters::filter::Filter;
+    use tyrion_model::filter::Filter;
 
     const RW: (&str, &str) = ("java.util.concurrent.locks.ReentrantReadWriteLock", "Shop.rw");
     const LOG: (&str, &str) = ("com.acme.Log", "Shop.log");

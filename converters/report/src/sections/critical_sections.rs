@@ -14,7 +14,7 @@ use std::{
     cmp::Ordering,
     collections::{BTreeMap, BTreeSet},
 };
-use tyrion_converters::profile::SectionRow as Place;
+use tyrion_model::profile::SectionRow as Place;
 use tyrion_wire::{WaitKind, cell::BUCKETS};
 
 /// The section.

@@ -8,7 +8,7 @@ use crate::{
 };
 use serde::Serialize;
 use std::{cmp::Reverse, collections::HashMap};
-use tyrion_converters::outputs::units;
+use tyrion_model::units;
 
 /// The section.
 pub const SECTION: Section = Section {

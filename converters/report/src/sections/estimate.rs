@@ -6,7 +6,7 @@
 //! bursts, it is not quite known either how many holds there were; and they contain
 //! more of the probes than elsewhere, which are not in the processor's caches then.
 
-use tyrion_converters::profile::SectionRow;
+use tyrion_model::profile::SectionRow;
 use tyrion_wire::cell::{BUCKETS, bucket_floor_ns};
 
 /// How many standard errors a figure may be off: 95 % of estimates are not further

@@ -12,8 +12,8 @@ use crate::{
     view::Part,
 };
 use serde_json::Value;
-use tyrion_converters::filter::Filter;
 use tyrion_formats::Recording;
+use tyrion_model::filter::Filter;
 use tyrion_wire::{
     WaitKind,
     cell::bucket,

@@ -11,9 +11,9 @@ use crate::{
 };
 use serde::Serialize;
 use std::{cmp::Reverse, collections::HashMap};
-use tyrion_converters::{
-    outputs::units,
+use tyrion_model::{
     profile::{Frame, Profile, SampleRow},
+    units,
 };
 
 /// The section.
@@ -210,7 +210,7 @@ mod tests {
         render::text,
         testing::{Crafted, found},
     };
-    use tyrion_converters::filter::Filter;
+    use tyrion_model::filter::Filter;
     use tyrion_wire::sample::ThreadState::{Blocked, Running};
 
     #[test]

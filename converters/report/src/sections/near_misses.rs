@@ -14,7 +14,7 @@ use crate::{
 use scan::{Key, Scan, Stats};
 use serde::Serialize;
 use std::cmp::Reverse;
-use tyrion_converters::{harmless, outputs::units};
+use tyrion_model::{harmless, units};
 
 /// The section.
 pub const SECTION: Section = Section {

@@ -13,8 +13,8 @@ use crate::{
 };
 use cost::Cost;
 use serde::Serialize;
-use tyrion_converters::{outputs::units, withheld::Verdict};
 use tyrion_formats::Recording;
+use tyrion_model::{units, withheld::Verdict};
 use tyrion_wire::WaitKind;
 
 /// The section.

@@ -5,8 +5,8 @@ use super::scenario::{Scenario, with};
 use crate::{Answer, Findings, ReportOptions, Section};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use tyrion_converters::filter::Filter;
 use tyrion_formats::Recording;
+use tyrion_model::filter::Filter;
 use tyrion_wire::{WaitKind, trace::AcquisitionCell};
 
 const MS: u64 = 1_000_000;

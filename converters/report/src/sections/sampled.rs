@@ -2,7 +2,7 @@
 
 use crate::Findings;
 use serde::Serialize;
-use tyrion_converters::{
+use tyrion_model::{
     filter::Filter,
     packages,
     profile::{CUT, Function, Profile, State},

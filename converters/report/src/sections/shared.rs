@@ -7,8 +7,8 @@ use crate::{
     view::{Detail, TableCell},
 };
 use serde::Serialize;
-use tyrion_converters::outputs::units;
 use tyrion_formats::Recording;
+use tyrion_model::units;
 
 /// What is said where there is no wait to show.
 pub fn nobody_waited(findings: &Findings<'_>) -> String {

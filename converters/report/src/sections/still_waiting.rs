@@ -12,11 +12,11 @@ use owners::{Blocked, Source};
 use serde::Serialize;
 use show::view;
 use std::{cmp::Reverse, collections::BTreeMap};
-use tyrion_converters::{
+use tyrion_formats::Recording;
+use tyrion_model::{
     describe::Names,
     filter::{Filter, Kinds},
 };
-use tyrion_formats::Recording;
 use tyrion_wire::{
     WaitKind,
     slot::{Pending, flag},

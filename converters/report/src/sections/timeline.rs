@@ -7,7 +7,7 @@ use crate::{
     view::{self, Part, View},
 };
 use serde::Serialize;
-use tyrion_converters::harmless;
+use tyrion_model::harmless;
 
 /// The section.
 pub const SECTION: Section = Section {

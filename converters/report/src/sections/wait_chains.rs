@@ -12,7 +12,7 @@ use crate::{
 };
 use serde::Serialize;
 use std::{cmp::Reverse, collections::BTreeMap};
-use tyrion_converters::{filter::Kinds, outputs::units, withheld::Verdict};
+use tyrion_model::{filter::Kinds, units, withheld::Verdict};
 use tyrion_wire::WaitKind;
 
 /// The section.

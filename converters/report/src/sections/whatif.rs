@@ -9,7 +9,7 @@ use crate::{
 use rayon::prelude::*;
 use serde::Serialize;
 use std::{cmp::Reverse, collections::BTreeMap};
-use tyrion_converters::outputs::units;
+use tyrion_model::units;
 use tyrion_whatif::{Change, Evidence, Method, Prediction, Question};
 
 /// The section.
@@ -249,7 +249,7 @@ fn row(lock: &WhatIfLock) -> Row {
 mod tests {
     use super::*;
     use crate::testing::{Crafted, found};
-    use tyrion_converters::filter::Filter;
+    use tyrion_model::filter::Filter;
     use tyrion_wire::WaitKind;
 
     const CACHE: (&str, &str) = ("com.acme.Cache", "Shop.cache");

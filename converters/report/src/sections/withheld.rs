@@ -11,7 +11,7 @@ use crate::{
 };
 use serde::Serialize;
 use std::{cmp::Reverse, collections::BTreeMap};
-use tyrion_converters::{
+use tyrion_model::{
     describe::Names,
     withheld::{Evidence, JudgedPlace, Overlap, Verdict},
 };

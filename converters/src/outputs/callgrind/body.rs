@@ -6,15 +6,13 @@ use super::{
     graph::{Graph, NONE},
     parts::Part,
 };
-use crate::{
-    names::thread_frame,
-    outputs::{
-        bits::BitSet,
-        rows::{Column, Row, Rows, Spans},
-        tree::Tree,
-    },
+use crate::outputs::{
+    bits::BitSet,
+    rows::{Column, Row, Rows, Spans},
+    tree::Tree,
 };
 use std::io::{self, Write};
+use tyrion_model::names::thread_frame;
 
 /// The number of nodes that are added to their calls at once.
 const COMPLETE_NODES: usize = 1 << 10;

@@ -238,14 +238,12 @@ fn push_number(out: &mut Vec<u8>, mut number: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        outputs::{
-            OutputOptions,
-            rows::Rows,
-            tree::{Leaves, StateLeaves, Tree},
-        },
-        profile::Profile,
+    use crate::outputs::{
+        OutputOptions,
+        rows::Rows,
+        tree::{Leaves, StateLeaves, Tree},
     };
+    use tyrion_model::profile::Profile;
 
     #[test]
     fn numbers_are_decimal() {

@@ -1,11 +1,11 @@
 //! The functions of a call graph as callgrind names them.
 
-use crate::{
+use crate::outputs::tree::{NO_STACK, Step, Tree};
+use std::collections::HashMap;
+use tyrion_model::{
     harmless, names,
-    outputs::tree::{NO_STACK, Step, Tree},
     profile::{Profile, State},
 };
-use std::collections::HashMap;
 
 /// What callgrind writes for a file that is not known; both readers know it.
 const UNKNOWN_FILE: &str = "???";

@@ -1,12 +1,10 @@
 //! The call graph that all parts share, worked out once.
 
 use super::functions::{Callee, Names};
-use crate::{
-    outputs::tree::{Step, Tree},
-    profile::Profile,
-};
+use crate::outputs::tree::{Step, Tree};
 use rayon::prelude::*;
 use std::collections::HashMap;
+use tyrion_model::profile::Profile;
 
 /// No line of cost.
 pub(super) const NONE: u32 = u32::MAX;

@@ -1,15 +1,13 @@
 //! The lines before the costs.
 
 use super::{Shared, parts::Part, stale::MAGIC};
-use crate::{
-    outputs::{
-        By,
-        facts::{self, Kinds},
-        rows::Column,
-    },
-    profile::{Profile, Run, Thread},
+use crate::outputs::{
+    By,
+    facts::{self, Kinds},
+    rows::Column,
 };
 use std::fmt::Write;
+use tyrion_model::profile::{Profile, Run, Thread};
 
 /// KCacheGrind recognises a file by the first `events:` in its first 2047 bytes,
 /// which must begin a line.
@@ -91,7 +89,7 @@ fn traits(thread: &Thread) -> String {
 
 /// Adds a line, if it fits and says anything.
 fn field(header: &mut String, name: &str, value: &str) {
-    let value = crate::harmless::text(value).replace("events:", "events :");
+    let value = tyrion_model::harmless::text(value).replace("events:", "events :");
     if !value.is_empty() {
         let _ = writeln!(header, "{name}: {}", facts::cut(&value));
     }
@@ -142,10 +140,8 @@ fn event(column: Column, by: By, kinds: &Kinds) -> (&'static str, &'static str) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        outputs::OutputOptions,
-        profile::{AcquisitionRow, Lock, Stack},
-    };
+    use crate::outputs::OutputOptions;
+    use tyrion_model::profile::{AcquisitionRow, Lock, Stack};
 
     #[test]
     fn long_names_leave_room_for_the_events() {

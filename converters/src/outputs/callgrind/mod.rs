@@ -17,7 +17,6 @@ use super::{
     rows::{Column, Rows},
     tree::{Leaves, StateLeaves, Tree},
 };
-use crate::profile::Profile;
 use body::Body;
 use graph::Graph;
 use parts::Part;
@@ -29,6 +28,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 use tyrion_formats::Fact;
+use tyrion_model::profile::Profile;
 
 /// The output's registration.
 pub const FORMAT: Format = Format {

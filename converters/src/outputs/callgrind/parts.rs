@@ -1,11 +1,11 @@
 //! Which threads share a part.
 
-use crate::{
+use crate::outputs::rows::{Column, Rows, Spans};
+use std::collections::{BTreeMap, HashMap};
+use tyrion_model::{
     grouping::replace_numbers,
-    outputs::rows::{Column, Rows, Spans},
     profile::{Profile, Thread},
 };
-use std::collections::{BTreeMap, HashMap};
 
 /// The threads of one file.
 #[derive(Debug, PartialEq, Eq)]
@@ -166,10 +166,8 @@ pub(super) fn suffixes(profile: &Profile, parts: &[Part]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        outputs::OutputOptions,
-        profile::{Lock, NO_OWNER, Run, Stack, WaitRow},
-    };
+    use crate::outputs::OutputOptions;
+    use tyrion_model::profile::{Lock, NO_OWNER, Run, Stack, WaitRow};
     use tyrion_wire::WaitKind;
 
     /// A profile of threads with these names in each run, of which the n-th waits

@@ -22,12 +22,12 @@ use super::{
     places::Places,
     processes::pids,
 };
-use crate::{harmless, profile::Run, timeline::Timeline};
 use flate2::{Compression, write::GzEncoder};
 use std::io::{self, BufWriter, Write};
 use tables::{Strings, Tables};
 use thread::{Context, write_thread};
 use tyrion_formats::Fact;
+use tyrion_model::{harmless, profile::Run, timeline::Timeline};
 
 /// The output's registration.
 pub const FORMAT: Format = Format {

@@ -1,19 +1,19 @@
 //! The tables that all threads share: strings, functions, frames and stacks.
 
 use super::schema::{CONTENTION, OTHER, SUMMED, WAITING};
-use crate::{
-    describe::Names,
-    harmless, names,
-    outputs::{
-        json::{self, or_null},
-        places::Places,
-    },
-    profile::Profile,
-    timeline::{Timeline, Untimed},
+use crate::outputs::{
+    json::{self, or_null},
+    places::Places,
 };
 use std::{
     collections::{BTreeSet, HashMap},
     io::{self, Write},
+};
+use tyrion_model::{
+    describe::Names,
+    harmless, names,
+    profile::Profile,
+    timeline::{Timeline, Untimed},
 };
 use tyrion_wire::{WaitKind, def::id::UNKNOWN};
 

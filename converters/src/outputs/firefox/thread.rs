@@ -4,13 +4,13 @@ use super::{
     schema::{self, OWNED_WAIT, SUM, WAIT},
     tables::{Strings, Tables, category},
 };
-use crate::{
+use crate::outputs::json::{self, Commas, ms, or_null};
+use std::io::{self, Write};
+use tyrion_model::{
     harmless,
-    outputs::json::{self, Commas, ms, or_null},
     profile::Thread,
     timeline::{ThreadWaits, Timeline, Untimed, Wait},
 };
-use std::io::{self, Write};
 
 /// The phase of markers that have both a beginning and an end.
 const INTERVAL: &str = "1";

@@ -1,10 +1,8 @@
 //! Colours that say what a frame is, and are the same in every graph.
 
-use crate::{
-    outputs::lines::{LabelKind, Lines},
-    profile::State,
-};
+use crate::outputs::lines::{LabelKind, Lines};
 use inferno::flamegraph::color::{Color, PaletteMap};
+use tyrion_model::profile::State;
 use tyrion_wire::WaitKind;
 
 /// The colours of frames of one kind: the darkest, and how much lighter red, green

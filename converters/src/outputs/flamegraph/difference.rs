@@ -2,15 +2,13 @@
 //! differs from another one.
 
 use super::{MAX_LINES, contention_only, svg::SvgWriter, titles::Classes, unit};
-use crate::{
-    outputs::{Metric, OutputOptions, lines::Lines},
-    profile::Profile,
-};
+use crate::outputs::{Metric, OutputOptions, lines::Lines};
 use inferno::flamegraph::{self, color::BackgroundColor};
 use std::{
     cmp::Ordering,
     io::{self, BufWriter, Write},
 };
+use tyrion_model::profile::Profile;
 
 /// Whose waits the widths are. What is new has none before, and what has
 /// vanished has none after.

@@ -9,14 +9,14 @@ mod titles;
 pub use difference::{Difference, Widths};
 
 use super::{
-    By, Feature, Format, Metric, Metrics, OutputOptions, facts, lines::Lines, rows::Column, units,
+    By, Feature, Format, Metric, Metrics, OutputOptions, facts, lines::Lines, rows::Column,
 };
-use crate::profile::Profile;
 use inferno::flamegraph::{self, Direction, color::BackgroundColor};
 use std::io::{self, BufWriter, Write};
 use svg::SvgWriter;
 use titles::{Classes, escaped};
 use tyrion_formats::Fact;
+use tyrion_model::{profile::Profile, units};
 
 /// The output's registration.
 pub const FORMAT: Format = Format {

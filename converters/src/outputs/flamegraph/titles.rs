@@ -1,7 +1,8 @@
 //! Frame titles in the units that people read, with what the names leave out.
 
-use crate::outputs::{lines::Lines, units};
+use crate::outputs::lines::Lines;
 use std::collections::{BTreeSet, HashMap};
+use tyrion_model::units;
 
 /// The name of the unit that is rewritten.
 pub(super) const NANOSECONDS: &str = "ns";

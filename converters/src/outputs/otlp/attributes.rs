@@ -2,15 +2,15 @@
 //! that it knows, or like them.
 
 use super::dictionary::Dictionary;
-use crate::{
-    harmless, names,
-    outputs::{
-        OutputOptions,
-        rows::{Owner, Row},
-    },
-    profile::{Function, Profile, State, Thread},
+use crate::outputs::{
+    OutputOptions,
+    rows::{Owner, Row},
 };
 use std::io;
+use tyrion_model::{
+    harmless, names,
+    profile::{Function, Profile, State, Thread},
+};
 use tyrion_wire::WaitKind;
 
 const THREAD: &str = "thread.name";

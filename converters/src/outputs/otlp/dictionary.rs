@@ -1,15 +1,13 @@
 //! The tables that all profiles of a file refer to.
 
 use super::{index, proto, put_message};
-use crate::{
-    outputs::{
-        tables::{Entry, Locations, Strings},
-        tree::Tree,
-    },
-    profile::Profile,
+use crate::outputs::{
+    tables::{Entry, Locations, Strings},
+    tree::Tree,
 };
 use prost::Message;
 use std::{collections::HashMap, io};
+use tyrion_model::profile::Profile;
 
 /// Fields of `ProfilesDictionary`.
 const LOCATION_TABLE: u64 = 2;

@@ -15,13 +15,13 @@ use super::{
     tables::Locations,
     tree::{Leaves, StateLeaves, Tree},
 };
-use crate::profile::{Profile, Run};
 use attributes::Attributes;
 use dictionary::Dictionary;
 use prost::Message;
 use samples::Samples;
 use std::io::{self, Write};
 use tyrion_formats::Fact;
+use tyrion_model::profile::{Profile, Run};
 use tyrion_wire::varint;
 
 /// The output's registration.

@@ -6,16 +6,14 @@ use super::{
     dictionary::Dictionary,
     index, proto, put_message,
 };
-use crate::{
-    outputs::{
-        rows::{Row, Rows},
-        tables::Locations,
-        tree::Tree,
-    },
-    profile::Profile,
+use crate::outputs::{
+    rows::{Row, Rows},
+    tables::Locations,
+    tree::Tree,
 };
 use prost::Message;
 use std::io;
+use tyrion_model::profile::Profile;
 
 /// `Profile.samples`.
 const SAMPLES: u64 = 2;

@@ -7,15 +7,15 @@
 mod table;
 
 use super::{By, Format, Metrics, Stream, create::write_folder};
-use crate::{
-    names,
-    profile::{Profile, Run},
-    timeline::{Item, Timeline, Wait},
-};
 use parquet::data_type::ByteArray;
 use std::{io, path::Path};
 use table::{Column, Sort, Table, Value};
 use tyrion_formats::{Fact, Recording};
+use tyrion_model::{
+    names,
+    profile::{Profile, Run},
+    timeline::{Item, Timeline, Wait},
+};
 use tyrion_wire::{Outcome, WaitKind};
 
 /// The output's registration.
@@ -243,7 +243,7 @@ fn write_threads(logs: &[Recording], mut table: Table) -> io::Result<()> {
             table.add([
                 number(run),
                 number(id),
-                text(&crate::describe::Names(log).thread(id)),
+                text(&tyrion_model::describe::Names(log).thread(id)),
                 number(thread.java_id),
                 text(&log.text(thread.group)),
                 number(thread.daemon),

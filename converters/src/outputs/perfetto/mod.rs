@@ -23,11 +23,11 @@ mod sweep;
 mod tracks;
 
 use super::{By, Format, Metrics, OutputOptions, Stream};
-use crate::timeline::Timeline;
 use packets::Packets;
 use std::io::{self, BufWriter, Write};
 use sweep::Sweep;
 use tyrion_formats::Fact;
+use tyrion_model::timeline::Timeline;
 
 /// The output's registration.
 pub const FORMAT: Format = Format {

@@ -1,15 +1,15 @@
 //! What locks, methods and holds are called in a trace.
 
 use super::owners::Owners;
-use crate::{
+use std::collections::HashMap;
+use tyrion_formats::{Recording, UNKNOWN};
+use tyrion_model::{
     describe::Names,
     harmless,
     names::{self, LockFrame},
     profile::{Frame, Function},
     timeline::{Hold, Item, Timeline, Wait},
 };
-use std::collections::HashMap;
-use tyrion_formats::{Recording, UNKNOWN};
 use tyrion_wire::{WaitKind, def::id};
 
 /// What is called how, made up once for each.

@@ -1,13 +1,13 @@
 //! Where the owner of a lock had taken it, as far as that is known.
 
-use crate::{
+use std::collections::HashMap;
+use tyrion_formats::{Recording, UNKNOWN};
+use tyrion_model::{
     describe::Names,
     names,
     profile::Function,
     timeline::{Item, Release, Timeline, Wait},
 };
-use std::collections::HashMap;
-use tyrion_formats::{Recording, UNKNOWN};
 use tyrion_wire::{WaitKind, def::id};
 
 /// A method of a log and a line in it.

@@ -5,12 +5,12 @@ use super::proto::{
     InternedString, TracePacket, TracePacketDefaults, TrackDescriptor, TrackEvent, clock,
     sequence_flag,
 };
-use crate::{names, profile::Profile, timeline::Axis};
 use prost::Message;
 use std::{
     collections::HashMap,
     io::{self, Write},
 };
+use tyrion_model::{names, profile::Profile, timeline::Axis};
 
 /// Of a `Trace`, the field `packet`, with its length in front: so each packet can be
 /// written by itself.

@@ -6,16 +6,14 @@ use super::{
     proto::{DebugAnnotation, TrackEvent, event_type},
     tracks::{ThreadKey, Tracks},
 };
-use crate::{
-    outputs::OutputOptions,
-    timeline::{Hold, Item, Release, Timeline, Untimed, Wait},
-};
+use crate::outputs::OutputOptions;
 use std::{
     cmp::{Ordering, Reverse},
     collections::{BinaryHeap, HashMap},
     io,
 };
 use tyrion_formats::UNKNOWN;
+use tyrion_model::timeline::{Hold, Item, Release, Timeline, Untimed, Wait};
 use tyrion_wire::{WaitKind, def::id};
 
 /// The categories of events, as [`CATEGORIES`](super::packets::CATEGORIES) has them.

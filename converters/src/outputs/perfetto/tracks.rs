@@ -4,11 +4,11 @@ use super::{
     packets::Packets,
     proto::{CounterDescriptor, ProcessDescriptor, ThreadDescriptor, TrackDescriptor, UNIT_COUNT},
 };
-use crate::{describe::Names, harmless, timeline::Timeline};
 use std::{
     collections::{HashMap, HashSet},
     io,
 };
+use tyrion_model::{describe::Names, harmless, timeline::Timeline};
 
 /// The name of the counter of each process.
 const WAITING: &str = "threads waiting for locks";

@@ -1,12 +1,12 @@
 //! The labels of samples, encoded once: a million samples share some thousands.
 
-use crate::{
+use crate::outputs::{
+    OutputOptions,
+    rows::{Owner, Row},
+    tables::Strings,
+};
+use tyrion_model::{
     harmless, names,
-    outputs::{
-        OutputOptions,
-        rows::{Owner, Row},
-        tables::Strings,
-    },
     profile::{Function, Profile, State},
 };
 use tyrion_wire::{WaitKind, varint};

@@ -12,13 +12,13 @@ use super::{
     tables::{Entry, Locations, Strings},
     tree::{Leaves, StateLeaves, Tree},
 };
-use crate::profile::Profile;
 use gzip::{Block, Gzip};
 use labels::Labels;
 use prost::Message;
 use samples::Samples;
 use std::io::{self, Write};
 use tyrion_formats::Fact;
+use tyrion_model::profile::Profile;
 
 /// The output's registration.
 pub const FORMAT: Format = Format {

@@ -4,16 +4,14 @@
 //! bytes in less time. Tests decode them with prost.
 
 use super::{Pieces, gzip::Block, labels::Labels, to_i64};
-use crate::{
-    outputs::{
-        rows::{Column, Row, Rows},
-        tables::Locations,
-        tree::Tree,
-    },
-    profile::State,
+use crate::outputs::{
+    rows::{Column, Row, Rows},
+    tables::Locations,
+    tree::Tree,
 };
 use rayon::prelude::*;
 use std::{io, ops::Range};
+use tyrion_model::profile::State;
 use tyrion_wire::{WaitKind, varint};
 
 /// Rows that one worker encodes and compresses at a time, about a megabyte. The

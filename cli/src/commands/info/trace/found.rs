@@ -7,8 +7,8 @@ use crate::commands::{
 };
 use rayon::prelude::*;
 use std::collections::HashMap;
-use tyrion_converters::filter::Filter;
 use tyrion_formats::{Entry, Recording, TraceRecord, Traced};
+use tyrion_model::filter::Filter;
 use tyrion_wire::trace::Held;
 
 /// Lock objects, by how many threads took them.

@@ -6,7 +6,7 @@ use crate::commands::top::{
     frame::{Detail, StackRow, Subject},
 };
 use ratatui::text::{Line, Span};
-use tyrion_converters::{harmless, outputs::units};
+use tyrion_model::{harmless, units};
 
 /// How many stacks of a detail are shown.
 const STACKS: usize = 20;

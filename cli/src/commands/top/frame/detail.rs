@@ -3,7 +3,7 @@
 use super::{LockKey, Seen, ThreadKey, ViewOptions};
 use crate::commands::top::model::{HoldKey, HoldSum};
 use std::collections::BTreeMap;
-use tyrion_converters::describe::Names;
+use tyrion_model::describe::Names;
 use tyrion_wire::WaitKind;
 
 /// Which rows a detail is of.

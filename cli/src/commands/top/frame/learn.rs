@@ -5,8 +5,8 @@ use crate::{
     live::{FileNumber, telling::Telling},
 };
 use std::collections::HashSet;
-use tyrion_converters::identity::{self, Locks, Node};
 use tyrion_formats::{Recording, wire::slot::Pending};
+use tyrion_model::identity::{self, Locks, Node};
 
 /// Takes up what is to be shown.
 pub fn learn(

@@ -12,8 +12,8 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
 };
-use tyrion_converters::describe::Names;
 use tyrion_formats::WaitSite;
+use tyrion_model::describe::Names;
 use tyrion_wire::{WaitKind, slot::Pending};
 
 /// Waits, while they are added up.

@@ -6,7 +6,7 @@ use crate::commands::top::{
     frame::{LockKey, LockRow, Taken, ThreadKey},
     model::HoldSum,
 };
-use tyrion_converters::harmless;
+use tyrion_model::harmless;
 
 #[test]
 fn locks_are_grouped_by_name() {

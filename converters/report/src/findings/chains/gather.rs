@@ -10,8 +10,8 @@ use std::sync::{
     Mutex, PoisonError,
     atomic::{AtomicUsize, Ordering::Relaxed},
 };
-use tyrion_converters::filter::Window;
 use tyrion_formats::{Entry, Event, Recording, Woken};
+use tyrion_model::filter::Window;
 use tyrion_wire::{def::id::UNKNOWN, slot::Pending};
 
 /// So many waits for locks of which it is known whom they are for are followed, so many

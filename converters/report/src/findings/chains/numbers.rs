@@ -7,13 +7,13 @@ use super::{
 };
 use crate::findings::groups::{LockRef, thread_group};
 use std::collections::HashMap;
-use tyrion_converters::{
+use tyrion_formats::Recording;
+use tyrion_model::{
     describe::Names,
     filter::{Filter, Kinds},
     identity::{Locks, Node},
     withheld::Withheld,
 };
-use tyrion_formats::Recording;
 use tyrion_wire::{WaitKind, def::id::UNKNOWN};
 
 /// Threads of a recording.

@@ -9,7 +9,7 @@ use super::{
     short::{Charged, ShortKey, ShortSum},
 };
 use std::{cmp::Reverse, collections::HashMap};
-use tyrion_converters::filter::Kinds;
+use tyrion_model::filter::Kinds;
 use tyrion_wire::WaitKind;
 
 /// More different chains are not told apart.

@@ -173,7 +173,7 @@ fn the_filter_chooses_which_waits_are_charged_and_not_who_is_in_their_chains() {
     assert_eq!(told_of(lock).0, 1);
     let long = Filter { min_wait_ns: 35 * MS, ..Filter::default() };
     assert_eq!(told_of(long).0, 1);
-    let none = Filter { kinds: tyrion_converters::filter::Kinds::idle(), ..Filter::default() };
+    let none = Filter { kinds: tyrion_model::filter::Kinds::idle(), ..Filter::default() };
     assert_eq!(told_of(none), (0, Vec::new()));
 }
 

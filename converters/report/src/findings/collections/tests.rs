@@ -5,8 +5,8 @@ use crate::{
     sections::{contended::Contended, overview::Overview},
     testing::{Crafted, found},
 };
-use tyrion_converters::filter::{Filter, duration_ns, moment};
 use tyrion_formats::Recording;
+use tyrion_model::filter::{Filter, duration_ns, moment};
 use tyrion_wire::WaitKind;
 
 const MS: u64 = 1_000_000;

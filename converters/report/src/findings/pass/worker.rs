@@ -8,8 +8,8 @@ use super::{
     Count, Job, SitePlan, Sums, Tally, Wanted,
 };
 use std::ops::Range;
-use tyrion_converters::filter::Window;
 use tyrion_formats::{ChunkRef, Entry, Event};
+use tyrion_model::filter::Window;
 
 /// The number of waits that are summed at a time.
 const BATCH: usize = 64;

@@ -7,7 +7,7 @@ use crate::{
     view::{ChainNode, ChainTree},
 };
 use std::fmt::{self, Write};
-use tyrion_converters::outputs::units;
+use tyrion_model::units;
 
 /// The height of a bar, in pixels, and of what is between two.
 const BAR: usize = 22;

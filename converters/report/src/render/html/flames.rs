@@ -14,10 +14,6 @@ use std::{
     fmt::{self, Write as _},
     io,
 };
-use tyrion_converters::{
-    outputs::{By, Metric, OutputOptions, collapsed},
-    profile::Profile,
-};
 
 pub(super) const ID: &str = "flame-graphs";
 pub(super) const TITLE: &str = "Flame graphs";
@@ -99,7 +95,8 @@ impl Flame {
         })
     }
 
-    fn is_empty(&self) -> bool {
+    /// Whether nothing has been written into it.
+    pub fn is_empty(&self) -> bool {
         self.sums.values().all(|sum| *sum == 0)
     }
 }
@@ -125,37 +122,6 @@ impl io::Write for Flame {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// The flame graphs that a profile has something for.
-///
-/// # Errors
-/// When one cannot be made.
-pub fn flames(profile: &Profile) -> io::Result<Vec<Flame>> {
-    let holds = profile.acquisitions.iter().any(|row| row.hold_ns > 0);
-    let wait = OutputOptions { by_thread: true, ..OutputOptions::default() };
-    let by_holder = OutputOptions { by: Some(By::Holder), ..wait.clone() };
-    let by_waker = OutputOptions { by: Some(By::Waker), ..wait.clone() };
-    let hold = OutputOptions { metric: Some(Metric::Hold), ..wait.clone() };
-    let by_state = OutputOptions { by: Some(By::State), ..wait.clone() };
-    let cpu = OutputOptions { metric: Some(Metric::Cpu), ..wait.clone() };
-    let computes = profile.samples.iter().any(|sample| sample.cpu_ns > 0);
-    let known = [
-        ("Real time, by state", 1, !profile.samples.is_empty(), by_state),
-        ("CPU time", 0, computes, cpu),
-        ("Waits, by who waited", 0, !profile.waits.is_empty(), wait),
-        ("Waits, by who held the lock", 0, !profile.blames.is_empty(), by_holder),
-        ("Waits, by who ended them", 0, !profile.wakes.is_empty(), by_waker),
-        ("Holds", 0, holds, hold),
-    ];
-    let mut flames = Vec::new();
-    for (title, thread_at, _, options) in known.into_iter().filter(|(_, _, known, _)| *known) {
-        let mut flame = Flame::new(title, thread_at);
-        collapsed::stream(profile, &options, &mut flame)?;
-        flames.push(flame);
-    }
-    flames.retain(|flame| !flame.is_empty());
-    Ok(flames)
 }
 
 pub(super) fn write(page: &mut String, flames: &[Flame]) -> fmt::Result {

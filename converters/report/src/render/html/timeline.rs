@@ -10,7 +10,7 @@ use crate::{
     view::Timeline,
 };
 use std::fmt::{self, Write};
-use tyrion_converters::outputs::units;
+use tyrion_model::units;
 
 /// Marks on the axis: labels of twelve characters have room.
 const MARKS: u64 = 7;

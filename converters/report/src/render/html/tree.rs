@@ -3,7 +3,7 @@
 use super::escape::{escape, names};
 use crate::view::{Node, Tree};
 use std::fmt::{self, Write};
-use tyrion_converters::outputs::units;
+use tyrion_model::units;
 
 /// Frames with at least this share of their tree, in percent, are open.
 const OPEN: u128 = 5;

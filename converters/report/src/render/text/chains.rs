@@ -8,7 +8,7 @@ use crate::{
     render::cells::{percent, plain},
     view::{ChainNode, ChainTree},
 };
-use tyrion_converters::outputs::units;
+use tyrion_model::units;
 
 /// Blanks in front of a node for each that it waits for.
 const INDENT: usize = 2;

@@ -8,7 +8,7 @@ use crate::{
     render::{cells::plain, clock, heat},
     view::Timeline,
 };
-use tyrion_converters::outputs::units;
+use tyrion_model::units;
 
 /// Names are not longer than this.
 const NAME: usize = 32;

@@ -7,8 +7,8 @@ use crate::{
     sections::contended,
     testing::{Crafted, found},
 };
-use tyrion_converters::filter::Filter;
 use tyrion_formats::{Hints, Recording, Unit};
+use tyrion_model::filter::Filter;
 
 const CACHE: (WaitKind, (&str, &str)) = (WaitKind::Monitor, ("java.lang.Object", "Cache.map"));
 const TURN: (WaitKind, (&str, &str)) =

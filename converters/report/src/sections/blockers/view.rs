@@ -9,8 +9,8 @@ use crate::{
     },
     view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
-use tyrion_converters::outputs::units;
 use tyrion_formats::Owners;
+use tyrion_model::units;
 
 /// The most locks shown below a pair of thread groups.
 const LOCKS_OF_PAIR: usize = 3;

@@ -9,7 +9,7 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
 };
-use tyrion_converters::profile::SectionRow;
+use tyrion_model::profile::SectionRow;
 use tyrion_wire::WaitKind;
 
 /// Lock group and kind of wait.

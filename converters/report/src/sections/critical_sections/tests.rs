@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::testing::{Crafted, found};
-use tyrion_converters::filter::Filter;
+use tyrion_model::filter::Filter;
 use tyrion_wire::trace::AcquisitionCell;
 
 const CACHE: (WaitKind, (&str, &str)) = (WaitKind::Monitor, ("java.lang.Object", "Cache.map"));

@@ -5,7 +5,7 @@ use crate::{
     sections::shared::{ns, plus_minus, share_of, within},
     view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
-use tyrion_converters::{harmless, outputs::units};
+use tyrion_model::{harmless, units};
 
 /// The most sections shown below a thread.
 const SECTIONS_OF_THREAD: usize = 3;

@@ -15,8 +15,8 @@ use crate::{
 };
 use regex::Regex;
 use std::{cell::OnceCell, collections::HashMap};
-use tyrion_converters::describe::Names;
 use tyrion_formats::Recording;
+use tyrion_model::describe::Names;
 use tyrion_wire::{WaitKind, def::id::UNKNOWN, trace::Held};
 
 /// Puts links into words.

@@ -6,8 +6,8 @@ use std::{
     collections::{BTreeMap, HashMap},
     hash::Hash,
 };
-use tyrion_converters::describe::Names;
 use tyrion_formats::Recording;
+use tyrion_model::describe::Names;
 use tyrion_wire::{WaitKind, def::id::UNKNOWN, trace::Held};
 
 /// What stands for a lock in the graph: an instance where instances are told

@@ -5,7 +5,7 @@ use crate::{
     View,
     view::{Column, Detail, Part, Row, Table, TableCell},
 };
-use tyrion_converters::{harmless, outputs::units};
+use tyrion_model::{harmless, units};
 
 /// Draws the answer.
 pub(super) fn view(found: &LockOrder) -> View {

@@ -6,8 +6,8 @@
 //! with the place's line.
 
 use crate::findings::trace::Nesting;
-use tyrion_converters::describe::{Names, in_bounds};
 use tyrion_formats::{Recording, limits::MAX_DEPTH};
+use tyrion_model::describe::{Names, in_bounds};
 use tyrion_wire::{
     def::id::{CUT_STACK, EMPTY_STACK},
     trace::Held,
@@ -115,7 +115,7 @@ impl Stack<'_> {
             *innermost = names.frame(method, line);
         }
         if self.cut {
-            frames.push(tyrion_converters::profile::CUT.to_owned());
+            frames.push(tyrion_model::profile::CUT.to_owned());
         }
         Words { frames, known: true }
     }

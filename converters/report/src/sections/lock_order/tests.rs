@@ -2,8 +2,8 @@ use super::*;
 use crate::sections::scenario::{Scenario, with};
 use regex::Regex;
 use serde_json::json;
-use tyrion_converters::filter::{Filter, Kinds};
 use tyrion_formats::Recording;
+use tyrion_model::filter::{Filter, Kinds};
 use tyrion_wire::{WaitKind, trace::Held};
 
 /// Accounts and what transfers between them: `transfer` takes one within the

@@ -3,8 +3,8 @@
 use super::timeline::Piece;
 use crate::findings::trace::Recorded;
 use std::collections::{HashMap, HashSet};
-use tyrion_converters::describe::Names;
 use tyrion_formats::{Entry, Recording, TraceRecord};
+use tyrion_model::describe::Names;
 use tyrion_wire::Outcome;
 
 /// A lock object: class and hash.

@@ -10,8 +10,8 @@ use crate::{
 };
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
-use tyrion_converters::{describe::Names, identity::Locks};
 use tyrion_formats::{HoldMode, Recording};
+use tyrion_model::{describe::Names, identity::Locks};
 use tyrion_wire::WaitKind;
 
 /// Class, name and kind of locks.

@@ -2,8 +2,8 @@ use super::*;
 use crate::sections::scenario::{Scenario, with};
 use proptest::prelude::*;
 use regex::Regex;
-use tyrion_converters::filter::{Filter, moment};
 use tyrion_formats::Recording;
+use tyrion_model::filter::{Filter, moment};
 use tyrion_wire::{
     WaitKind,
     trace::{Held, Instance},

@@ -8,7 +8,7 @@ use crate::{
     sections::shared::{count, cut, ns, share, share_of},
     view::{Column, Part, Row, Table, TableCell, View},
 };
-use tyrion_converters::{harmless, outputs::units};
+use tyrion_model::{harmless, units};
 
 /// Without what is about locks where nothing is known of them.
 pub(super) fn view(overview: &Overview, options: &ReportOptions, knows_locks: bool) -> View {

@@ -6,8 +6,8 @@ use crate::{
     findings::trace::{Taking, recordings},
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
-use tyrion_converters::describe::Names;
 use tyrion_formats::Recording;
+use tyrion_model::describe::Names;
 
 /// The agent tells this many threads of an instance apart, but for the first
 /// two.

@@ -2,7 +2,7 @@ use super::*;
 use crate::sections::scenario::{Scenario, with};
 use regex::Regex;
 use serde_json::json;
-use tyrion_converters::filter::{Filter, duration_ns, moment};
+use tyrion_model::filter::{Filter, duration_ns, moment};
 use tyrion_wire::{
     WaitKind,
     trace::{AcquisitionCell, Held, Instance},

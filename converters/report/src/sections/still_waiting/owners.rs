@@ -9,8 +9,8 @@
 use super::is_blocked;
 use crate::findings::trace::{Nesting, Recorded, recordings};
 use std::collections::{BTreeMap, HashMap};
-use tyrion_converters::describe::Names;
 use tyrion_formats::Recording;
+use tyrion_model::describe::Names;
 use tyrion_wire::{WaitKind, def::id::UNKNOWN, slot::Pending};
 
 /// A thread that waits for a lock.

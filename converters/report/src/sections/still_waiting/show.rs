@@ -6,7 +6,7 @@ use crate::{
     findings::names,
     view::{Column, Detail, Part, Row, Table, TableCell, harmless_names},
 };
-use tyrion_converters::{harmless, outputs::units};
+use tyrion_model::{harmless, units};
 
 /// Draws the answer.
 pub(super) fn view(found: &StillWaiting) -> View {

@@ -11,7 +11,7 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
 };
-use tyrion_converters::{
+use tyrion_model::{
     grouping::Grouping,
     profile::{NO_LOCK, Profile, SampleRow, State, Thread},
 };

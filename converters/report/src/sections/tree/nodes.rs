@@ -13,7 +13,7 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, HashMap},
 };
-use tyrion_converters::{
+use tyrion_model::{
     names::{LockFrame, lock_class, lock_own_name},
     profile::Profile,
 };

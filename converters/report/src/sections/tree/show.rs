@@ -5,7 +5,7 @@ use crate::{
     render::clock,
     view::{Node, Part, Tree, View, harmless_names},
 };
-use tyrion_converters::{harmless, outputs::units};
+use tyrion_model::{harmless, units};
 
 /// The most thread names shown; the JSON has them all.
 const NAMES: usize = 8;

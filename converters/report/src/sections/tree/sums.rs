@@ -1,7 +1,7 @@
 //! What samples are summed to, and by what.
 
 use super::super::sampled::StateTimes;
-use tyrion_converters::profile::SampleRow;
+use tyrion_model::profile::SampleRow;
 use tyrion_wire::WaitKind;
 
 /// The stack that is left of a sample's, and the lock that the thread was

@@ -3,8 +3,8 @@ use crate::{
     render::text,
     testing::{Crafted, found},
 };
-use tyrion_converters::filter::{Filter, States, moment};
 use tyrion_formats::Recording;
+use tyrion_model::filter::{Filter, States, moment};
 use tyrion_wire::WaitKind;
 use tyrion_wire::sample::ThreadState::{Native, Parked, Running, Sleeping, Waiting};
 

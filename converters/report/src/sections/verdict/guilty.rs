@@ -19,8 +19,8 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
 };
-use tyrion_converters::profile::BlameRow;
 use tyrion_formats::Owners;
+use tyrion_model::profile::BlameRow;
 use tyrion_wire::{WaitKind, cell::BUCKETS};
 
 /// Holds of less than this are short.

@@ -4,7 +4,7 @@ use super::{super::overview::Overview, machine::Machine};
 use crate::{Findings, findings::names};
 use serde::Serialize;
 use std::collections::HashMap;
-use tyrion_converters::{
+use tyrion_model::{
     names::is_jdk,
     profile::{Function, State},
 };

@@ -3,8 +3,8 @@
 use super::super::overview::Overview;
 use crate::{Findings, findings::processors};
 use std::collections::BTreeMap;
-use tyrion_converters::profile::State;
 use tyrion_formats::Recording;
+use tyrion_model::profile::State;
 use tyrion_wire::cost;
 
 /// From this share on, all processors are in use.

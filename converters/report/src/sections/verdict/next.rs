@@ -2,7 +2,7 @@
 
 use super::{Activity, Cause, Finding, GuiltyLock, Instead, Verdict};
 use crate::{Findings, findings::LogFacts, shell::suggested};
-use tyrion_converters::harmless;
+use tyrion_model::harmless;
 
 /// The number of logs that are named one by one.
 const LOGS: usize = 3;

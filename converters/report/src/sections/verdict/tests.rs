@@ -8,8 +8,8 @@ use crate::{
     testing::{Crafted, found},
 };
 use std::collections::BTreeMap;
-use tyrion_converters::filter::Filter;
 use tyrion_formats::Recording;
+use tyrion_model::filter::Filter;
 use tyrion_wire::sample::ThreadState::{Native, Running, Waiting};
 
 const MS: u64 = 1_000_000;

@@ -10,7 +10,7 @@ use super::super::{
 use crate::{Findings, findings::ChainEnd};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tyrion_converters::withheld;
+use tyrion_model::withheld;
 
 /// What threads lost to waits that are not for a lock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -17,10 +17,10 @@ use crate::{
 };
 use instead::{sources, todo, what};
 use lock::{advice, certainty};
-use tyrion_converters::{
+use tyrion_model::{
     harmless,
     names::lock_called,
-    outputs::units::{counted, duration, thousands},
+    units::{counted, duration, thousands},
 };
 
 /// Lines get further clauses up to this many characters.

@@ -6,8 +6,8 @@ use crate::{
     render::text::{self, Style},
     testing::{Crafted, found},
 };
-use tyrion_converters::filter::{Filter, Kinds};
 use tyrion_formats::Recording;
+use tyrion_model::filter::{Filter, Kinds};
 use tyrion_wire::WaitKind;
 
 const RUN: [&str; 1] = ["a.Main.run:5"];

@@ -8,7 +8,7 @@ use crate::{
     view::{ChainNode, ChainTree, Column, Part, Row, Table, TableCell, Timeline, View},
 };
 use std::cmp::Reverse;
-use tyrion_converters::{filter::Kinds, harmless, outputs::units};
+use tyrion_model::{filter::Kinds, harmless, units};
 
 pub(super) fn view(chains: &WaitChains, findings: &Findings<'_>, options: &ReportOptions) -> View {
     let mut parts = match chains.charged.waits {

@@ -7,8 +7,8 @@ use crate::{
     testing::{Crafted, found},
     view::Part,
 };
-use tyrion_converters::filter::{Filter, Kinds};
 use tyrion_formats::Recording;
+use tyrion_model::filter::{Filter, Kinds};
 
 const TURN: (WaitKind, (&str, &str)) =
     (WaitKind::Lock, ("java.util.concurrent.locks.ReentrantLock", "Cache.turn"));

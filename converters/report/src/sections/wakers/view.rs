@@ -9,7 +9,7 @@ use crate::{
     },
     view::{Column, Part, Row, Table, TableCell, View},
 };
-use tyrion_converters::outputs::units;
+use tyrion_model::units;
 
 const WAITER: Column = Column::new("waiting at", "where the thread waited", 0);
 const WAKERS: Column = Column::new("ended by", "the group of threads that ended the waits", 0);

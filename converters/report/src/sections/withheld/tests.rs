@@ -10,11 +10,11 @@ use crate::{
     },
 };
 use regex::Regex;
-use tyrion_converters::{
+use tyrion_formats::Recording;
+use tyrion_model::{
     aggregate::aggregate,
     filter::{Filter, Kinds},
 };
-use tyrion_formats::Recording;
 
 const MS: u64 = 1_000_000;
 

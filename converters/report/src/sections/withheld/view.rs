@@ -5,7 +5,7 @@ use crate::{
     render::percent,
     view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
-use tyrion_converters::{harmless, outputs::units};
+use tyrion_model::{harmless, units};
 
 /// The number of thread groups and objects that are named below a row.
 const NAMED: usize = 3;

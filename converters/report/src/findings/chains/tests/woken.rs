@@ -1,7 +1,7 @@
 //! Chains through those who end waits.
 
 use super::*;
-use tyrion_converters::withheld::Verdict;
+use tyrion_model::withheld::Verdict;
 use tyrion_wire::wake::Wake;
 
 impl Story {
@@ -81,7 +81,7 @@ fn waits_for_no_lock_are_charged_to_the_end_of_their_chain() {
             "http-* queue > http-* late 1 5",
         ]
     );
-    let (filter, kinds) = (Filter::default(), tyrion_converters::filter::Kinds::all());
+    let (filter, kinds) = (Filter::default(), tyrion_model::filter::Kinds::all());
     let all = Filter { kinds, ..filter };
     assert_eq!(told_of(&logs, &all), [locks, others], "whatever kinds are asked for");
 }

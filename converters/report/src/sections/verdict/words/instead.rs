@@ -5,7 +5,7 @@ use super::{
     Line, method,
 };
 use crate::{Findings, findings::short_names::ShortNames, render::percent};
-use tyrion_converters::outputs::units::{counted, duration};
+use tyrion_model::units::{counted, duration};
 
 /// What takes the time instead.
 pub(super) fn what(instead: &Instead, machine: &Machine, short: &ShortNames) -> String {

@@ -10,7 +10,7 @@ use crate::{
     render::percent,
     sections::shared::{plus_minus, share},
 };
-use tyrion_converters::outputs::units::{counted, duration, thousands};
+use tyrion_model::units::{counted, duration, thousands};
 
 /// What the holder does is told if it is this share of what it does.
 const MEANWHILE: f64 = 0.25;

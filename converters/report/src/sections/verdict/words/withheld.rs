@@ -8,7 +8,7 @@ use super::{
     Line, fitting, method, name,
 };
 use crate::{findings::short_names::ShortNames, render::percent, sections::withheld::WokenBy};
-use tyrion_converters::outputs::units::{counted, duration};
+use tyrion_model::units::{counted, duration};
 
 /// How much they took, where most of it was and who ended it, and what to do.
 pub(super) fn lines(loss: &WithheldLoss, machine: &Machine, short: &ShortNames) -> [String; 3] {

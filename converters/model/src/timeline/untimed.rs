@@ -1,7 +1,7 @@
 //! Waits of which only sums are known, and that have no times of their own.
 
 use super::Timeline;
-use crate::{aggregate::known_thread, outputs::units};
+use crate::{aggregate::known_thread, units};
 use std::collections::BTreeMap;
 use tyrion_formats::Recording;
 use tyrion_wire::WaitKind;

@@ -147,7 +147,7 @@ fn braced(text: &str) -> String {
 
 /// The name with `by` for hexadecimal numbers that begin with `0x` or have 16
 /// digits and more, and then for other numbers with their `.` and `:`.
-pub(crate) fn replace_numbers(name: &str, by: &str) -> String {
+pub fn replace_numbers(name: &str, by: &str) -> String {
     let is_digit = |char: char| matches!(char, '0'..='9' | '.' | ':');
     let without = replace(&replace_prefixed(name, by), 16, is_hex, by);
     replace(&without, 1, is_digit, by)

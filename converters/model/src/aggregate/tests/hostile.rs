@@ -5,9 +5,9 @@ use super::*;
 use tyrion_wire::trace::{AcquisitionCell, BURSTS_CELL_LEN, Bursts};
 
 const LOGS: [&[u8]; 3] = [
-    include_bytes!("../../../../testdata/logs/v1-small.log"),
-    include_bytes!("../../../../testdata/logs/v1-killed.log"),
-    include_bytes!("../../../../testdata/logs/v1-trace.log"),
+    include_bytes!("../../../../../testdata/logs/v1-small.log"),
+    include_bytes!("../../../../../testdata/logs/v1-killed.log"),
+    include_bytes!("../../../../../testdata/logs/v1-trace.log"),
 ];
 
 /// These, and one whose acquisitions are counted in bursts.

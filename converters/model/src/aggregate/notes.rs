@@ -3,7 +3,7 @@
 mod lacks;
 
 use super::{fold::FoldNotes, sums::Sums};
-use crate::{outputs::units, profile::InBursts, totals::SampleTotals};
+use crate::{profile::InBursts, totals::SampleTotals, units};
 use lacks::Lacking;
 use tyrion_formats::Recording;
 

@@ -7,7 +7,7 @@
 //! each rule looks at one such trace.
 
 use super::evidence::{Evidence, Queue};
-use crate::outputs::units::{counted, thousands};
+use crate::units::{counted, thousands};
 
 /// What the waits at a place are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
