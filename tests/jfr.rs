@@ -16,7 +16,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-on_jdks!(sums_are_those_of_jfr: all);
+on_jdks!(sums_are_those_of_jfr: ends, everywhere all);
 on_jdks!(every_command_reads_it: one);
 on_jdks!(what_is_below_the_threshold_is_told: ends);
 on_jdks!(virtual_threads_have_their_names: since(21));

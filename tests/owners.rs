@@ -159,7 +159,7 @@ fn only_deadlocks_are_deadlocks_of_virtual_threads(jdk: &Jdk) {
 
 /// Two threads need a class that a third one initializes, from the start and attached.
 fn waits_for_classes(jdk: &Jdk) {
-    let program = || Program::class(jdk, "tyrion.owners.Circles slow-class 3000");
+    let program = || Program::class(jdk, "tyrion.owners.Circles slow-class 2000");
     for recording in [program().record(), program().attached().record()] {
         let report = Report::of(&recording.log);
         let waits = list(report.section("still-waiting"), "waiting");

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 on_jdks!(two_virtual_threads: since(21));
 on_jdks!(many_on_a_monitor: since(21));
 on_jdks!(many_on_a_lock: since(21));
-on_jdks!(many_are_blamed: since(21));
+on_jdks!(many_are_blamed: newest, everywhere since(21));
 on_jdks!(more_at_once_than_a_table_has: only(21));
 on_jdks!(interrupted_in_blocking_nio: only(21));
 

@@ -20,7 +20,7 @@ on_jdks!(attached: two);
 on_jdks!(all_sorts_of_frames: newest, everywhere all);
 on_jdks!(redefined_methods: newest, everywhere three);
 on_jdks!(virtual_threads_that_walk: since(21));
-on_jdks!(virtual_threads_are_not_mixed_with_carriers: since(21));
+on_jdks!(virtual_threads_are_not_mixed_with_carriers: only(21), everywhere since(21));
 
 /// As many stacks have to be compared.
 const MANY: u64 = 5000;

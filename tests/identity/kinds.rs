@@ -3,8 +3,8 @@
 use super::{Subject, WAYS, assert_none, labelled};
 use crate::support::{Jdk, Report, classes, list, number, on_jdks};
 
-on_jdks!(class_locks: all);
-on_jdks!(own_locks: all);
+on_jdks!(class_locks: ends, everywhere all);
+on_jdks!(own_locks: ends, everywhere all);
 
 /// A lock is not called after what its method does first.
 fn class_locks(jdk: &Jdk) {

@@ -7,10 +7,10 @@ use crate::{
 };
 use std::{fs::File, path::Path, process::Command};
 
-on_jdks!(after_a_change_of_mode: all);
-on_jdks!(after_a_change_of_include: all);
-on_jdks!(of_the_version_on_the_stack: all);
-on_jdks!(in_outputs: all);
+on_jdks!(after_a_change_of_mode: ends, everywhere all);
+on_jdks!(after_a_change_of_include: ends, everywhere all);
+on_jdks!(of_the_version_on_the_stack: ends, everywhere all);
+on_jdks!(in_outputs: ends, everywhere all);
 
 const FIELDS: [(u32, &str); 4] = [
     (1, "tyrion/identity/Lines.A"),

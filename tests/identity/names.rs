@@ -4,9 +4,9 @@ use super::{Labelled, Subject, WAYS, assert_none, labelled, setup};
 use crate::support::{Jdk, Report, classes, list, number, on_jdks, text_of};
 use std::path::Path;
 
-on_jdks!(from_elsewhere: all);
-on_jdks!(from_elsewhere_without_variables: all);
-on_jdks!(classes_of_one_simple_name: all);
+on_jdks!(from_elsewhere: ends, everywhere all);
+on_jdks!(from_elsewhere_without_variables: ends, everywhere all);
+on_jdks!(classes_of_one_simple_name: ends, everywhere all);
 
 fn from_elsewhere(jdk: &Jdk) {
     check_from_elsewhere(

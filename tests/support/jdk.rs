@@ -80,6 +80,15 @@ macro_rules! on_jdks {
     ($test:ident: ends, everywhere three) => {
         on_jdks!(@on jdk11 jdk25: $test; everywhere jdk17);
     };
+    ($test:ident: ends, everywhere all) => {
+        on_jdks!(@on jdk11 jdk25: $test; everywhere jdk17 jdk21);
+    };
+    ($test:ident: only(21), everywhere since(21)) => {
+        on_jdks!(@on jdk21: $test; everywhere jdk25);
+    };
+    ($test:ident: newest, everywhere since(21)) => {
+        on_jdks!(@on jdk25: $test; everywhere jdk21);
+    };
     ($test:ident: newest, everywhere all) => {
         on_jdks!(@on jdk25: $test; everywhere jdk11 jdk17 jdk21);
     };

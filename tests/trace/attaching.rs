@@ -7,11 +7,11 @@ use crate::support::{
 use serde_json::Value;
 use std::{path::PathBuf, process::Command, time::Duration};
 
-on_jdks!(exact_once_attached: all);
-on_jdks!(nothing_once_stopped: two, everywhere all);
-on_jdks!(exact_once_attached_again: two, everywhere all);
-on_jdks!(while_a_class_is_read: two, everywhere all);
-on_jdks!(in_the_middle_of_locks: two, everywhere all);
+on_jdks!(exact_once_attached: ends, everywhere all);
+on_jdks!(nothing_once_stopped: one, everywhere all);
+on_jdks!(exact_once_attached_again: one, everywhere all);
+on_jdks!(while_a_class_is_read: one, everywhere all);
+on_jdks!(in_the_middle_of_locks: newest, everywhere all);
 
 /// A JVM without an agent.
 struct Subject {

@@ -7,18 +7,18 @@ use crate::support::{
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-on_jdks!(one_thread: all);
+on_jdks!(one_thread: ends, everywhere all);
 on_jdks!(four_threads: two);
-on_jdks!(sixteen_threads: all);
+on_jdks!(sixteen_threads: ends, everywhere all);
 on_jdks!(whatever_else_is_recorded: one, everywhere two);
 on_jdks!(virtual_threads: since(21));
 on_jdks!(permits_that_others_give_back: two);
-on_jdks!(conversions_of_stamps: all);
+on_jdks!(conversions_of_stamps: ends, everywhere all);
 on_jdks!(interpreted_and_compiled: everywhere two);
 on_jdks!(where_monitors_are_kept: newest);
 on_jdks!(every_collector: newest, everywhere three);
 on_jdks!(class_data_sharing: one, everywhere two);
-on_jdks!(whatever_ids_threads_have: all);
+on_jdks!(whatever_ids_threads_have: ends, everywhere all);
 on_jdks!(more_threads_than_there_is_room_for: only(21));
 
 /// Three million acquisitions in all, with a heap that leaves no room for

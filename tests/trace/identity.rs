@@ -9,8 +9,8 @@ on_jdks!(many_threads: one, everywhere two);
 on_jdks!(threads_of_one_lock: two);
 on_jdks!(shared_with_virtual_threads: since(21));
 on_jdks!(without_identity: one);
-on_jdks!(places_of_one_instance: all);
-on_jdks!(classes_come_where_others_were: all);
+on_jdks!(places_of_one_instance: ends, everywhere all);
+on_jdks!(classes_come_where_others_were: ends, everywhere all);
 on_jdks!(classes_of_a_virtual_thread: since(21));
 
 fn exactly_the_shared_ones(jdk: &Jdk) {

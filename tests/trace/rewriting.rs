@@ -10,7 +10,7 @@ use std::{
     process::Command,
 };
 
-on_jdks!(self_check: all);
+on_jdks!(self_check: ends, everywhere all);
 on_jdks!(self_check_interpreted: everywhere two);
 on_jdks!(self_check_compiled: everywhere two);
 on_jdks!(self_check_with_all_recorded: one, everywhere two);

@@ -1,32 +1,31 @@
 //! Threads that wait until another one has initialized a class.
 //!
-//! No event tells of such a wait. So threads that the JVM keeps from running, though it
-//! counts them as running, are looked at every half second: one that is found twice at the
-//! same instruction, which has a class initialized, waits for that. It has waited since it
-//! was found first. Shorter waits are not seen.
+//! No event tells of such a wait. So every half second the agent looks where the threads
+//! are that the JVM keeps from running. Of one that is found at the same place of its code
+//! twice, it asks the JVM: if it counts as running, and is at an instruction that has a class
+//! initialized, it waits for that, since it was found there first. Shorter waits are not
+//! seen. The JVM is not asked again about a place where a thread just sleeps.
 
 use super::{Contention, owners::Look};
 use crate::{
     clock,
-    jvm::{Java, Object, Vm, threads::state_of},
+    jvm::{Java, Object, Vm, monitors::Spot, threads::state_of},
     log::Generation,
     recorder::{
-        Initializer, Innermost,
+        Initializer,
         threads::{Found, Owner, PendingWait, Seen, Thread, Waits},
     },
     sync::lock,
 };
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet, VecDeque},
     sync::{Arc, Mutex},
     time::Duration,
 };
 use tyrion_wire::{WaitKind, def::id, sample::ThreadState};
 
-/// A thread that sleeps or waits is looked at again after so many looks at most.
-const REST: u32 = 4;
-/// One that is the JVM's own, or is kept from running by something else.
-const LONG_REST: u32 = 64;
+/// So many places where it just sleeps are remembered of a thread.
+const REMEMBERED: usize = 8;
 /// So many looks at the end of recording, and what is between two of them.
 const LOOKS: u32 = 3;
 const MOMENT: Duration = Duration::from_millis(2);
@@ -41,51 +40,55 @@ pub(super) struct Initializations {
     locks: Mutex<HashMap<String, u32>>,
 }
 
-/// A thread that the JVM keeps from running.
+/// A thread that the JVM keeps from running, now or before.
 #[derive(Clone, Debug, Default)]
 struct Suspect {
-    /// Where it was in the look before, if that may wait, and when it was first found there.
-    at: Option<(Innermost, u64)>,
+    /// Where it was in the last look, and when it was first found there.
+    at: Option<(Spot, u64)>,
+    /// Where it waits for no class.
+    known: VecDeque<Spot>,
     /// What it waits for, and who initializes that, as far as it is known.
     wanted: Option<(String, Initializer)>,
-    /// How many looks pass it over, now and the next time.
-    passed: u32,
-    rest: u32,
 }
 
 impl Initializations {
-    /// The threads among these that are to be looked at now. All others are forgotten.
-    fn due(&self, stuck: &[i64]) -> Vec<i64> {
+    /// Those of all threads that the JVM is to be asked about now, and since when they are
+    /// where they are, monotonic ns. `None` stands for a thread that runs, or is known to
+    /// wait for something else.
+    fn due(&self, threads: &[(i64, Option<Spot>)], now_ns: u64) -> Vec<(i64, u64)> {
         let mut suspects = lock(&self.suspects);
-        suspects.retain(|java_id, _| stuck.contains(java_id));
-        let is_due = |java_id: &i64| {
-            let suspect = suspects.entry(*java_id).or_default();
-            let is_due = suspect.passed == 0;
-            suspect.passed = suspect.passed.saturating_sub(1);
-            is_due
-        };
-        stuck.iter().copied().filter(is_due).collect()
-    }
-
-    /// A thread does not wait for a class: it is passed over ever longer.
-    fn rests(&self, java_id: i64, most: u32) {
-        let mut suspects = lock(&self.suspects);
-        let suspect = suspects.entry(java_id).or_default();
-        let rest = (2 * suspect.rest).clamp(1, most);
-        *suspect = Suspect { rest, passed: rest, ..Suspect::default() };
-    }
-
-    /// A thread is at an instruction that may wait: since when, monotonic ns, if it was
-    /// there in the look before.
-    fn found_at(&self, java_id: i64, at: Innermost, now_ns: u64) -> Option<u64> {
-        let mut suspects = lock(&self.suspects);
-        let suspect = suspects.entry(java_id).or_default();
-        match suspect.at {
-            Some((before, since_ns)) if before == at => Some(since_ns),
-            _ => {
-                *suspect = Suspect { at: Some((at, now_ns)), ..Suspect::default() };
-                None
+        let alive: HashSet<i64> = threads.iter().map(|&(java_id, _)| java_id).collect();
+        suspects.retain(|java_id, _| alive.contains(java_id));
+        let mut due = Vec::new();
+        for &(java_id, spot) in threads {
+            let Some(spot) = spot else {
+                if let Some(suspect) = suspects.get_mut(&java_id) {
+                    (suspect.at, suspect.wanted) = (None, None);
+                }
+                continue;
+            };
+            let suspect = suspects.entry(java_id).or_default();
+            match suspect.at {
+                Some((before, since_ns)) if before == spot => {
+                    if !suspect.known.contains(&spot) {
+                        due.push((java_id, since_ns));
+                    }
+                }
+                _ => (suspect.at, suspect.wanted) = (Some((spot, now_ns)), None),
             }
+        }
+        due
+    }
+
+    /// Where a thread is, it waits for no class.
+    fn waits_for_none(&self, java_id: i64) {
+        let mut suspects = lock(&self.suspects);
+        let Some(suspect) = suspects.get_mut(&java_id) else { return };
+        if let Some((spot, _)) = suspect.at {
+            if suspect.known.len() == REMEMBERED {
+                suspect.known.pop_front();
+            }
+            suspect.known.push_back(spot);
         }
     }
 
@@ -122,7 +125,7 @@ pub(super) fn is_initialization(found: &Found) -> bool {
 impl Contention {
     /// Looks once. The JVM knows the agent's thread only while there is something to ask.
     pub(super) fn look_for_initializations(&self, vm: Vm) {
-        let due = self.initializations.due(&self.stuck_threads());
+        let due = self.stuck_threads();
         if !due.is_empty() {
             vm.with_thread(|env| {
                 // SAFETY: the environment is this thread's, as long as it is attached.
@@ -132,66 +135,68 @@ impl Contention {
         }
     }
 
-    /// Looks at all threads, more than once: the log's last moment comes. The first look
-    /// finds them, the second one who initializes what they wait for, and the third one
-    /// those of whom nothing but that was known.
+    /// Looks more than once: the log's last moment comes. The first look finds threads, the
+    /// second one who initializes what they wait for, and the third one those of whom
+    /// nothing but that was known.
     pub(super) fn look_for_initializations_now(&self, java: Java) {
+        self.stuck_threads();
         for _ in 1..LOOKS {
-            if !self.look_at_stuck(java, &self.stuck_threads()) {
+            std::thread::sleep(MOMENT);
+            let due = self.stuck_threads();
+            if due.is_empty() {
                 return;
             }
-            std::thread::sleep(MOMENT);
+            self.look_at_stuck(java, &due);
         }
-        self.look_at_stuck(java, &self.stuck_threads());
     }
 
-    /// The threads that the JVM keeps from running for a reason that it has not told.
-    fn stuck_threads(&self) -> Vec<i64> {
+    /// The threads that the JVM keeps from running for a reason that it has not told, if it
+    /// is to be asked about them now, and since when.
+    fn stuck_threads(&self) -> Vec<(i64, u64)> {
         let is_untold = |waits: &Waits| match &waits.found {
             Some(found) if is_initialization(found) => true,
             _ => waits.innermost().is_none(),
         };
-        let mut stuck = self.recorder.blocked_threads();
-        stuck.retain(|&java_id| {
-            let known = self.recorder.threads().get(java_id);
-            known.is_none_or(|known| {
+        let now_ns = clock::now_ns();
+        let mut threads = self.recorder.blocked_threads();
+        for (java_id, spot) in threads.iter_mut().filter(|(_, spot)| spot.is_some()) {
+            let known = self.recorder.threads().get(*java_id);
+            let is_stuck = known.is_none_or(|known| {
                 !known.excluded && known.try_waits().is_some_and(|waits| is_untold(&waits))
-            })
-        });
-        stuck
+            });
+            *spot = spot.filter(|_| is_stuck);
+        }
+        self.initializations.due(&threads, now_ns)
     }
 
-    /// Whether there may be one that waits for a class.
-    fn look_at_stuck(&self, java: Java, stuck: &[i64]) -> bool {
-        let mut any = false;
-        for &java_id in stuck {
+    fn look_at_stuck(&self, java: Java, stuck: &[(i64, u64)]) {
+        for &(java_id, since_ns) in stuck {
             let thread = self.recorder.thread_object(java, java_id);
             if !thread.is_null() {
-                any |= self.look_at_stuck_thread(java, thread.get(), java_id);
+                self.look_at_stuck_thread(java, (thread.get(), java_id), since_ns);
             }
             java.drop_local(thread);
         }
-        any
     }
 
-    fn look_at_stuck_thread(&self, java: Java, thread: Object<'_>, java_id: i64) -> bool {
+    fn look_at_stuck_thread(
+        &self,
+        java: Java,
+        (thread, java_id): (Object<'_>, i64),
+        since_ns: u64,
+    ) {
         let now_ns = clock::now_ns();
         let bits = self.recorder.thread_status(java, thread);
-        if bits.and_then(state_of) != Some(ThreadState::Running) {
-            self.initializations.rests(java_id, REST);
-            return false;
+        let counts_as_running = bits.and_then(state_of) == Some(ThreadState::Running);
+        let class = counts_as_running
+            .then(|| self.recorder.class_to_initialize(java, thread, java_id))
+            .flatten();
+        match class {
+            Some(class) => {
+                self.found_initialization(java, (thread, java_id), &class, (since_ns, now_ns));
+            }
+            None => self.initializations.waits_for_none(java_id),
         }
-        let at = self.recorder.innermost_frame(thread);
-        let class =
-            at.and_then(|at| Some((at, self.recorder.class_to_initialize(java, at, java_id)?)));
-        let Some((at, class)) = class else {
-            self.initializations.rests(java_id, LONG_REST);
-            return false;
-        };
-        if let Some(since_ns) = self.initializations.found_at(java_id, at, now_ns) {
-            self.found_initialization(java, (thread, java_id), &class, (since_ns, now_ns));
-        }
-        true
     }
 
     /// A thread waits for the initialization of a class, given by its internal name, since
@@ -276,18 +281,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_that_wait_for_something_else_are_passed_over_ever_longer() {
+    fn the_jvm_is_asked_once_about_a_place() {
+        let spot = |at| Some(Spot::at(at));
         let known = Initializations::default();
-        let mut looked_at = Vec::new();
-        for nth in 0..20 {
-            if !known.due(&[7]).is_empty() {
-                looked_at.push(nth);
-                known.rests(7, REST);
-            }
-        }
-        assert_eq!(looked_at, [0, 2, 5, 10, 15]);
-        // Whoever has run meanwhile is looked at at once.
-        assert!(known.due(&[]).is_empty());
-        assert_eq!(known.due(&[7]), [7]);
+        assert_eq!(known.due(&[(7, spot(1))], 10), []);
+        assert_eq!(known.due(&[(7, spot(1))], 20), [(7, 10)], "twice at the same place");
+        known.waits_for_none(7);
+        assert_eq!(known.due(&[(7, spot(1))], 30), []);
+        // At another place meanwhile, or not kept from running.
+        assert_eq!(known.due(&[(7, spot(2))], 40), []);
+        assert_eq!(known.due(&[(7, spot(2))], 50), [(7, 40)]);
+        assert_eq!(known.due(&[(7, None)], 60), []);
+        assert_eq!(known.due(&[(7, spot(2))], 70), []);
+        assert_eq!(known.due(&[(7, spot(1))], 80), []);
+        assert_eq!(known.due(&[(7, spot(1))], 90), []);
+        // Of a thread that has ended nothing is known.
+        assert_eq!(known.due(&[], 100), []);
+        assert_eq!(known.due(&[(7, spot(1))], 110), []);
+        assert_eq!(known.due(&[(7, spot(1))], 120), [(7, 110)]);
     }
 }

@@ -43,6 +43,9 @@ pub struct Monitors {
     stack_size: usize,
     /// What a thread is doing, a `JavaThreadState`.
     state: Option<usize>,
+    /// Where a thread that does not run Java code has left it: stack pointer and
+    /// instruction.
+    left_at: Option<(usize, usize)>,
     /// The object of a monitor, by a handle; where it is one.
     object: Option<usize>,
     /// Where a thread has the objects that it has locked without a monitor.
@@ -98,6 +101,28 @@ pub struct JavaThread {
     stack_size: usize,
 }
 
+/// Where a thread has left Java code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spot {
+    stack: usize,
+    instruction: usize,
+}
+
+#[cfg(test)]
+impl Spot {
+    /// Some place.
+    pub fn at(number: usize) -> Spot {
+        Spot { stack: number, instruction: number }
+    }
+}
+
+/// `JavaThread::_anchor`, from the thread's begin.
+fn left_at(exports: &Exports) -> Option<(usize, usize)> {
+    let anchor = exports.offset("JavaThread", "_anchor")?;
+    let of_anchor = |name| exports.offset("JavaFrameAnchor", name);
+    Some((anchor + of_anchor("_last_Java_sp")?, anchor + of_anchor("_last_Java_pc")?))
+}
+
 impl JavaThread {
     /// Whether an owner's address is of this thread.
     pub fn is_at(&self, address: usize) -> bool {
@@ -148,6 +173,7 @@ impl Monitors {
             stack_base: of_thread("_stack_base")?,
             stack_size: of_thread("_stack_size")?,
             state: of_thread("_thread_state"),
+            left_at: left_at(exports),
             object: exports.offset("ObjectMonitor", "_object"),
             lock_stack: LockStack::find(exports),
             mounted: of_thread("_vthread"),
@@ -211,6 +237,15 @@ impl Monitors {
     /// Whether the JVM keeps a thread, which may be gone, from running.
     pub fn is_blocked(&self, thread: usize) -> bool {
         self.state_of(thread) == Some(BLOCKED)
+    }
+
+    /// Where in its code a thread is that the JVM keeps from running; `None` for others, and
+    /// where that is not known.
+    pub fn blocked_at(&self, thread: usize) -> Option<Spot> {
+        let (stack, instruction) = self.left_at?;
+        let at = |offset: usize| peek::word(thread.checked_add(offset)?);
+        let spot = Spot { stack: at(stack)?, instruction: at(instruction)? };
+        (spot.stack != 0 && self.is_blocked(thread)).then_some(spot)
     }
 
     fn state_of(&self, thread: usize) -> Option<u32> {
@@ -285,6 +320,7 @@ mod tests {
         stack_base: 0,
         stack_size: 0,
         state: None,
+        left_at: None,
         object: None,
         lock_stack: None,
         mounted: None,

@@ -6,7 +6,7 @@
 //! on its stack, or that of a superclass.
 
 use super::{Recorder, takers::may_initialize};
-use crate::jvm::{Java, Local, Object};
+use crate::jvm::{Java, Local, Object, monitors::Spot};
 use jvmti_bindings::sys::{jni::jmethodID, jvmti::jvmtiFrameInfo};
 use std::collections::HashMap;
 use tyrion_bytecode::naming::initialized_class;
@@ -22,13 +22,6 @@ const NATIVE: [(&str, &str); 6] = [
     ("Lsun/misc/Unsafe;", "allocateInstance"),
     ("Ljdk/internal/reflect/NativeConstructorAccessorImpl;", "newInstance0"),
 ];
-
-/// The innermost frame of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Innermost {
-    method: usize,
-    location: i64,
-}
 
 /// Who initializes a class that another thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,12 +41,12 @@ struct Initialized<'j> {
 }
 
 impl Recorder {
-    /// The platform threads, by their Java ids, that the JVM keeps from running at this
-    /// moment, for whatever reason.
-    pub fn blocked_threads(&self) -> Vec<i64> {
+    /// The platform threads, by their Java ids, and where each of them is if the JVM keeps it
+    /// from running at this moment, for whatever reason.
+    pub fn blocked_threads(&self) -> Vec<(i64, Option<Spot>)> {
         let Some(monitors) = self.monitors() else { return Vec::new() };
-        let threads = self.addresses();
-        threads.into_iter().filter(|&(_, at)| monitors.is_blocked(at)).map(|(id, _)| id).collect()
+        let threads = self.addresses().into_iter();
+        threads.map(|(java_id, at)| (java_id, monitors.blocked_at(at))).collect()
     }
 
     /// The same of one thread.
@@ -62,22 +55,21 @@ impl Recorder {
         self.monitors().zip(at).is_some_and(|(monitors, at)| monitors.is_blocked(at))
     }
 
-    /// The innermost frame of another thread; `None` where it has none.
-    pub fn innermost_frame(&self, thread: Object<'_>) -> Option<Innermost> {
+    /// The internal name of the class that a thread has to wait for where it is; `None` where
+    /// it initializes none. Where code does not name it, it is the one that other threads
+    /// initialize, if there is but one.
+    pub fn class_to_initialize(
+        &self,
+        java: Java,
+        thread: Object<'_>,
+        waiter: i64,
+    ) -> Option<String> {
         let mut frames = [jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 }];
         let count = self.ti.stack_of(thread, 0, &mut frames).ok()?;
-        let [frame] = frames.get(..count)? else { return None };
-        Some(Innermost { method: frame.method.expose_provenance(), location: frame.location })
-    }
-
-    /// The internal name of the class that a thread would have to wait for at a frame;
-    /// `None` where it initializes none. Where code does not name it, it is the one that
-    /// other threads initialize, if there is but one.
-    pub fn class_to_initialize(&self, java: Java, at: Innermost, waiter: i64) -> Option<String> {
-        let method: jmethodID = std::ptr::with_exposed_provenance_mut(at.method);
-        if at.location >= 0 {
+        let &[jvmtiFrameInfo { method, location }] = frames.get(..count)? else { return None };
+        if location >= 0 {
             let code = self.ti.code(java, method).ok()?;
-            let pc = may_initialize(&code.code, at.location)?;
+            let pc = may_initialize(&code.code, location)?;
             return code.with_body(|body| Some(initialized_class(body, pc)?.to_string()));
         }
         let (name, _) = self.ti.method_name(method).ok()?;

@@ -33,9 +33,17 @@ pub use notes::{Lost, Notes};
 pub use result::Aggregate;
 pub use spread::shares;
 
-use crate::{filter::Filter, identity, states::StateReader, withheld::Withheld};
+use crate::{
+    filter::Filter,
+    identity,
+    lives::recordings,
+    pass::Reading,
+    states::StateReader,
+    withheld::{Judging, Withheld},
+};
 use build::Builder;
 use owned::OwnedSums;
+use pass::Summing;
 use sampled::Samples;
 use tyrion_formats::Recording;
 
@@ -55,9 +63,10 @@ pub fn aggregate(
     filter: &Filter,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Aggregate {
-    let asks = filter.kinds.asks_withheld();
-    let withheld = if asks { Withheld::find(logs, filter) } else { Withheld::default() };
-    aggregate_knowing(logs, filter, &withheld, progress)
+    match filter.kinds.asks_withheld() {
+        true => aggregate_judging(logs, filter, progress).0,
+        false => aggregate_knowing(logs, filter, &Withheld::default(), progress),
+    }
 }
 
 /// As [`aggregate`], for who knows already which waits of these logs withhold
@@ -104,15 +113,66 @@ fn pass_over(
     let mut builder = Builder::new(filter, withheld);
     let mut owned = Vec::new();
     for (run, log) in logs.iter().enumerate() {
-        let window = filter.window(log);
         let reader = StateReader::new(log);
         let is_withheld = |kind, stack| withheld.is_withheld((run, log), kind, stack);
         let kinds = filter.kinds_of_samples();
         let samples = Samples { reader: &reader, kinds, is_withheld: &is_withheld };
         let by_owner = owned::Shared::new(log, filter, most);
-        let mut sums = pass::run(log, &window, samples, by_owner, progress);
+        let summing = Summing::new(log, filter.window(log), samples, by_owner);
+        let damage = crate::pass::run(log, &summing, reading(progress));
+        let mut sums = summing.finish(damage);
         owned.push(sums.owned.take());
-        builder.add(log, &window, sums);
+        builder.add(log, &filter.window(log), sums);
     }
     (builder.finish(), owned)
+}
+
+fn reading(progress: &(dyn Fn(u64) + Sync)) -> Reading<'_> {
+    Reading { is_checked: false, with_acquisitions: true, progress }
+}
+
+/// As [`aggregate`], and which waits of these logs withhold work: what
+/// [`Withheld::find`] says. Each log is read once for both.
+pub fn aggregate_judging(
+    logs: &[Recording],
+    filter: &Filter,
+    progress: &(dyn Fn(u64) + Sync),
+) -> (Aggregate, Withheld) {
+    if filter.kinds_of_samples().is_some() && filter.kinds.asks_withheld() {
+        // Which samples are asked for depends on it.
+        let withheld = Withheld::find(logs, filter);
+        let aggregate = aggregate_knowing(logs, filter, &withheld, progress);
+        return (aggregate, withheld);
+    }
+    identity::agree(logs);
+    let mut judging = Judging::new(filter);
+    let mut all = Vec::new();
+    for (log, recording) in logs.iter().zip(recordings(logs)) {
+        let reader = StateReader::new(log);
+        let kinds = filter.kinds_of_samples();
+        let samples = Samples { reader: &reader, kinds, is_withheld: &|_, _| false };
+        let by_owner = owned::Shared::new(log, filter, 0);
+        let summing = Summing::new(log, filter.window(log), samples, by_owner);
+        let sums = match judging.begin(log, recording) {
+            None => {
+                let damage = crate::pass::run(log, &summing, reading(progress));
+                summing.finish(damage)
+            }
+            Some((gather, of)) => {
+                let both = (summing, gather);
+                let damage = crate::pass::run(log, &both, reading(progress));
+                let (summing, gather) = both;
+                judging.end(gather, &of);
+                summing.finish(damage)
+            }
+        };
+        all.push(sums);
+    }
+    let withheld = judging.finish();
+    let mut builder = Builder::new(filter, &withheld);
+    for (log, sums) in logs.iter().zip(all) {
+        builder.add(log, &filter.window(log), sums);
+    }
+    let aggregate = builder.finish();
+    (aggregate, withheld)
 }

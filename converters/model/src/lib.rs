@@ -12,6 +12,7 @@ pub mod lives;
 mod merge;
 pub mod names;
 pub mod packages;
+pub mod pass;
 pub mod profile;
 mod state;
 pub mod states;

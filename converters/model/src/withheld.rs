@@ -28,11 +28,12 @@ use crate::{
     describe::Names,
     filter::{Filter, Kinds},
     lives::recordings,
+    pass::Reading,
     states::StateReader,
 };
 use assemble::{Assembly, SeenLog};
 use gathered::{KnownSite, KnownStack};
-use pass::{Asked, Role, Seen};
+use pass::{Asked, Gather, Role, Seen};
 use places::{Places, Shapes};
 use std::{
     collections::{HashMap, HashSet},
@@ -138,27 +139,18 @@ impl Withheld {
     /// [`Withheld::waits`], for [`Withheld::wakes`] also its threads and locks, and
     /// nothing for all else.
     pub fn find(logs: &[Recording], filter: &Filter) -> Withheld {
-        let mut found = Withheld::default();
-        let mut assembly = Assembly::default();
+        let mut judging = Judging::new(filter);
         for (log, recording) in logs.iter().zip(recordings(logs)) {
-            let (of_log, sites) = OfLog::new(log, &mut found.places);
-            found.logs.push(of_log);
-            // Where the program is on no stack, that tells all.
-            if sites.values().all(|known| known.stack.shape.frames == 0) {
-                continue;
+            if let Some((gather, of)) = judging.begin(log, recording) {
+                let nobody = &|_| {};
+                let reading =
+                    Reading { is_checked: false, with_acquisitions: false, progress: nobody };
+                // Whoever sums the waits tells of what is damaged.
+                crate::pass::run(log, &gather, reading);
+                judging.end(gather, &of);
             }
-            let of = SeenLog { log, recording, sites, sees_signals: sees_signals(log) };
-            let seen = pass::run(log, &asked(log, filter, &of.sites), &roles(log, &of.sites));
-            if let Some(of_log) = found.logs.last_mut() {
-                of_log.keep(&seen);
-            }
-            assembly.add(&of, seen);
-            found.add_pending(&mut assembly, &of);
         }
-        let mut evidence = assembly.finish();
-        evidence.resize(found.places.list.len(), Evidence::default());
-        found.judged = found.places.list.iter().zip(evidence).map(JudgedPlace::new).collect();
-        found
+        judging.finish()
     }
 
     /// Who waits when a log ends is among those who wait at once.
@@ -223,6 +215,55 @@ impl Withheld {
     fn find_place(&self, of_log: &OfLog, log: &Recording, stack: u32) -> Option<u32> {
         let shape = of_log.shapes.shape(log, stack);
         self.places.find(&of_log.shapes.place(log, &shape))
+    }
+}
+
+/// Judges places, log by log.
+pub(crate) struct Judging<'f> {
+    filter: &'f Filter,
+    found: Withheld,
+    assembly: Assembly,
+}
+
+impl<'f> Judging<'f> {
+    pub(crate) fn new(filter: &'f Filter) -> Judging<'f> {
+        Judging { filter, found: Withheld::default(), assembly: Assembly::default() }
+    }
+
+    /// What is to be asked of the next log, which is of this recording; `None` where the
+    /// program waits for nothing but locks.
+    pub(crate) fn begin<'a>(
+        &mut self,
+        log: &'a Recording,
+        recording: u32,
+    ) -> Option<(Gather<'a>, SeenLog<'a>)> {
+        let (of_log, sites) = OfLog::new(log, &mut self.found.places);
+        self.found.logs.push(of_log);
+        // Where the program is on no stack, that tells all.
+        if sites.values().all(|known| known.stack.shape.frames == 0) {
+            return None;
+        }
+        let of = SeenLog { log, recording, sites, sees_signals: sees_signals(log) };
+        let asked = asked(log, self.filter, &of.sites);
+        Some((Gather::new(log, asked, roles(log, &of.sites)), of))
+    }
+
+    /// The pass over that log is over.
+    pub(crate) fn end(&mut self, gather: Gather<'_>, of: &SeenLog<'_>) {
+        let seen = gather.into_seen();
+        if let Some(of_log) = self.found.logs.last_mut() {
+            of_log.keep(&seen);
+        }
+        self.assembly.add(of, seen);
+        self.found.add_pending(&mut self.assembly, of);
+    }
+
+    pub(crate) fn finish(self) -> Withheld {
+        let Judging { mut found, assembly, .. } = self;
+        let mut evidence = assembly.finish();
+        evidence.resize(found.places.list.len(), Evidence::default());
+        found.judged = found.places.list.iter().zip(evidence).map(JudgedPlace::new).collect();
+        found
     }
 }
 

@@ -41,7 +41,7 @@ pub use sampled::SampledInterval;
 use crate::options::ReportOptions;
 use tyrion_formats::Recording;
 use tyrion_model::{
-    aggregate::{aggregate_knowing, work_bytes as profile_bytes},
+    aggregate::{aggregate_judging, work_bytes as profile_bytes},
     filter::Filter,
 };
 
@@ -51,9 +51,9 @@ pub fn work_bytes(logs: &[Recording]) -> u64 {
     profile_bytes(logs) + chunks.map(|chunk| u64::from(chunk.committed)).sum::<u64>()
 }
 
-/// Reads logs, on all workers of the current rayon pool: once to judge the waits that
-/// are not for a lock, if there are any, once for the profile, and then, when the hot
-/// locks are known, once more for what a profile does not keep. From `options` it takes
+/// Reads logs, on all workers of the current rayon pool: once for the profile and to judge
+/// the waits that are not for a lock, and then, when the hot locks are known, once more for
+/// what a profile does not keep. From `options` it takes
 /// the number of rows and the length of a phase. `progress` is called from any worker
 /// with the number of further bytes that have been read.
 pub fn find<'a>(
@@ -62,8 +62,7 @@ pub fn find<'a>(
     options: &ReportOptions,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Findings<'a> {
-    tyrion_model::identity::agree(logs);
-    let others = OtherWaits::find(logs, filter);
-    let aggregate = aggregate_knowing(logs, filter, &others.judged, progress);
+    let (aggregate, judged) = aggregate_judging(logs, filter, progress);
+    let others = OtherWaits::find(logs, filter, judged);
     second::find(logs, filter, options, (aggregate, others), progress)
 }

@@ -8,18 +8,17 @@ use super::{
     sums::{Shared, SiteSums, SparseSums, Sums, ThreadSums, lock},
     trace::{TraceSums, Tracer},
 };
-use crate::filter::Window;
+use crate::{
+    filter::Window,
+    pass::{Question, Visitor},
+};
 use std::sync::{
     Mutex,
-    atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+    atomic::{AtomicU64, Ordering::Relaxed},
 };
-use tyrion_formats::{ChunkRef, Damage, Entry, Event, Recording, TakeRecords, visit_two};
+use tyrion_formats::{Damage, Entry, Event, Events, Recording, TakeRecords, visit_two};
+use tyrion_wire::{cell::Cell, trace::AcquisitionCell};
 
-/// Pieces are at least this long, in bytes: long enough for what a piece costs
-/// besides its events.
-const PIECE: u64 = 4 << 20;
-/// And so short that each worker gets that many, to end at about the same time.
-const PIECES_PER_WORKER: u64 = 16;
 /// A worker hands sums by thread and site over when it has so many.
 const MAX_SPARSE: usize = 1 << 16;
 
@@ -41,107 +40,97 @@ pub(super) struct LogSums {
     pub(super) damage: Vec<Damage>,
 }
 
-/// What a worker takes at a time.
-enum Piece<'a> {
-    /// Chunks that begin with the same thread.
-    Events(u32, Vec<&'a ChunkRef>),
-    Cells(&'a ChunkRef),
-    Acquisitions(&'a ChunkRef),
+/// What is asked of a log.
+pub(super) struct Summing<'a> {
+    log: &'a Recording,
+    window: Window,
+    samples: Samples<'a>,
+    owned: owned::Shared,
+    recorded: Shared,
+    folded: Shared,
+    events: AtomicU64,
+    trace: Mutex<TraceSums>,
+    sampled: Mutex<SampleSums>,
+    rest: Mutex<(Sums, FoldNotes)>,
 }
 
-/// Sums what a log holds, into `owned` by owner.
-pub(super) fn run(
-    log: &Recording,
-    window: &Window,
-    samples: Samples<'_>,
-    owned: owned::Shared,
-    progress: &(dyn Fn(u64) + Sync),
-) -> LogSums {
-    let pieces = pieces(log);
-    let next = AtomicUsize::new(0);
-    let (recorded, folded) = (Shared::default(), Shared::default());
-    let (events, trace) = (AtomicU64::new(0), Mutex::new(TraceSums::default()));
-    let sampled = Mutex::new(SampleSums::default());
-    let rest = Mutex::new((Sums::default(), FoldNotes::default(), log.damage().to_vec()));
-    rayon::broadcast(|_| {
-        let mut worker = Worker::new(log, window, samples, &owned, progress);
-        while let Some(piece) = pieces.get(next.fetch_add(1, Relaxed)) {
-            match piece {
-                Piece::Events(thread, chunks) => worker.events(*thread, chunks, &recorded),
-                Piece::Cells(chunk) => worker.cells(chunk, &folded),
-                Piece::Acquisitions(chunk) => worker.acquisitions(chunk),
-            }
-            if worker.tracer.sums.len() > MAX_SPARSE {
-                lock(&trace).add(&mut worker.tracer.sums);
-            }
-            if worker.sampler.sums.len() > MAX_SPARSE {
-                lock(&sampled).add(&mut worker.sampler.sums);
-            }
+impl<'a> Summing<'a> {
+    /// Sums what a log holds, into `owned` by owner.
+    pub(super) fn new(
+        log: &'a Recording,
+        window: Window,
+        samples: Samples<'a>,
+        owned: owned::Shared,
+    ) -> Summing<'a> {
+        Summing {
+            log,
+            window,
+            samples,
+            owned,
+            recorded: Shared::default(),
+            folded: Shared::default(),
+            events: AtomicU64::new(0),
+            trace: Mutex::default(),
+            sampled: Mutex::default(),
+            rest: Mutex::default(),
         }
-        lock(&trace).add(&mut worker.tracer.sums);
-        lock(&sampled).add(&mut worker.sampler.sums);
+    }
+
+    /// What the pass has told, which has found this damage.
+    pub(super) fn finish(self, damage: Vec<Damage>) -> LogSums {
+        let mut damage: Vec<Damage> = self.log.damage().iter().cloned().chain(damage).collect();
+        Damage::bound(&mut damage);
+        let (unknown, folds) = inner(self.rest);
+        LogSums {
+            recorded: self.recorded.into_threads(),
+            folded: self.folded.into_threads(),
+            owned: self.owned.into_sums(),
+            unknown,
+            events: self.events.into_inner(),
+            folds,
+            trace: inner(self.trace),
+            samples: inner(self.sampled),
+            damage,
+        }
+    }
+}
+
+fn inner<T>(mutex: Mutex<T>) -> T {
+    mutex.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+impl Question for Summing<'_> {
+    type Visitor<'q>
+        = Worker<'q>
+    where
+        Self: 'q;
+
+    fn visitor(&self) -> Worker<'_> {
+        Worker::new(self)
+    }
+
+    fn take(&self, mut worker: Worker<'_>) {
+        lock(&self.trace).add(&mut worker.tracer.sums);
+        lock(&self.sampled).add(&mut worker.sampler.sums);
         worker.owned.hand_over();
-        recorded.add_sparse(&mut worker.others.sums);
-        folded.add_sparse(&mut worker.folder.sums);
-        events.fetch_add(worker.count + worker.others.count, Relaxed);
-        let mut rest = lock(&rest);
+        self.recorded.add_sparse(&mut worker.others.sums);
+        self.folded.add_sparse(&mut worker.folder.sums);
+        self.events.fetch_add(worker.count + worker.others.count, Relaxed);
+        let mut rest = lock(&self.rest);
         rest.0.add(&worker.others.unknown);
         rest.1.add(&worker.folder.notes);
-        rest.2.append(&mut worker.damage);
-    });
-    let (unknown, folds, mut damage) =
-        rest.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    Damage::bound(&mut damage);
-    LogSums {
-        recorded: recorded.into_threads(),
-        folded: folded.into_threads(),
-        owned: owned.into_sums(),
-        unknown,
-        events: events.into_inner(),
-        folds,
-        trace: trace.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner),
-        samples: sampled.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner),
-        damage,
     }
-}
-
-/// Cuts a log into pieces, the longest first.
-fn pieces(log: &Recording) -> Vec<Piece<'_>> {
-    let mut chunks: Vec<&ChunkRef> = log.event_chunks().iter().collect();
-    chunks.sort_by_key(|chunk| (chunk.thread, chunk.offset));
-    let total: u64 = chunks.iter().map(|chunk| u64::from(chunk.committed)).sum();
-    let workers = rayon::current_num_threads() as u64;
-    let limit = PIECE.max(total / (workers * PIECES_PER_WORKER));
-    let mut pieces: Vec<(u64, Piece<'_>)> = Vec::new();
-    for chunk in chunks {
-        let bytes = u64::from(chunk.committed);
-        match pieces.last_mut() {
-            Some((sum, Piece::Events(thread, list)))
-                if *thread == chunk.thread && *sum + bytes <= limit =>
-            {
-                *sum += bytes;
-                list.push(chunk);
-            }
-            _ => pieces.push((bytes, Piece::Events(chunk.thread, vec![chunk]))),
-        }
-    }
-    pieces.extend(
-        log.cell_chunks().iter().map(|chunk| (u64::from(chunk.committed), Piece::Cells(chunk))),
-    );
-    let acquisitions = log.acquisition_chunks().iter();
-    pieces
-        .extend(acquisitions.map(|chunk| (u64::from(chunk.committed), Piece::Acquisitions(chunk))));
-    pieces.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
-    pieces.into_iter().map(|(_, piece)| piece).collect()
 }
 
 /// One worker's state.
-struct Worker<'a> {
+pub(super) struct Worker<'a> {
     log: &'a Recording,
     window: &'a Window,
-    progress: &'a (dyn Fn(u64) + Sync),
-    /// The sums of the current piece's thread, by site.
+    to: &'a Summing<'a>,
+    /// The current piece's thread, its sums by site, and whether there are to be any.
+    thread: u32,
     dense: Vec<Sums>,
+    is_dense: bool,
     others: Others<'a>,
     owned: Owned<'a>,
     folder: Folder<'a>,
@@ -151,7 +140,6 @@ struct Worker<'a> {
     /// can be decoded together.
     adds_all: bool,
     count: u64,
-    damage: Vec<Damage>,
 }
 
 /// The sums that do not go into the dense ones.
@@ -256,120 +244,47 @@ impl<'r, const BY_OWNER: bool> TakeRecords<'r> for Both<'_, '_, BY_OWNER> {
 }
 
 impl<'a> Worker<'a> {
-    fn new(
-        log: &'a Recording,
-        window: &'a Window,
-        samples: Samples<'a>,
-        owned: &'a owned::Shared,
-        progress: &'a (dyn Fn(u64) + Sync),
-    ) -> Self {
+    fn new(to: &'a Summing<'a>) -> Self {
+        let Summing { log, window, samples, owned, .. } = to;
         let (sums, unknown) = (SparseSums::default(), Sums::default());
         Worker {
             log,
             window,
-            progress,
+            to,
+            thread: 0,
             dense: vec![Sums::default(); log.definitions().sites().len()],
+            is_dense: false,
             others: Others { log, sums, unknown, count: 0 },
             owned: Owned::new(log, owned),
             folder: Folder::new(log, window),
             tracer: Tracer::new(log, window),
-            sampler: Sampler::new(log, window, samples),
+            sampler: Sampler::new(log, window, *samples),
             adds_all: window.is_open() && !log.is_trace(),
             count: 0,
-            damage: Vec::new(),
         }
-    }
-
-    fn events(&mut self, thread: u32, chunks: &[&ChunkRef], to: &Shared) {
-        let bytes: u64 = chunks.iter().map(|chunk| u64::from(chunk.committed)).sum();
-        // Going through all sites after a piece must not cost more than it.
-        let dense = bytes >= self.dense.len() as u64 / 2;
-        let mut left = chunks;
-        while let [chunk, rest @ ..] = left {
-            left = rest;
-            match left {
-                [other, rest @ ..] if self.adds_all => {
-                    left = rest;
-                    match self.owned.is_on {
-                        true => self.two_chunks::<true>(thread, (chunk, other), dense),
-                        false => self.two_chunks::<false>(thread, (chunk, other), dense),
-                    }
-                    (self.progress)(u64::from(other.committed));
-                }
-                _ => self.chunk(thread, chunk, dense),
-            }
-            if self.others.sums.len() > MAX_SPARSE {
-                to.add_sparse(&mut self.others.sums);
-            }
-            (self.progress)(u64::from(chunk.committed));
-        }
-        let mut adder = Adder::new(thread, dense, &mut self.dense, &mut self.others);
-        self.owned.finish(|thread, site, sums| adder.add(thread, site, sums));
-        if dense {
-            let sites = self.take_dense();
-            to.add_dense(known_thread(self.log, thread), sites);
-        }
-    }
-
-    fn chunk(&mut self, thread: u32, chunk: &ChunkRef, dense: bool) {
-        let mut events = match self.log.events(chunk) {
-            Ok(events) => events,
-            Err(damage) => return self.damage.push(damage),
-        };
-        let window = *self.window;
-        let mut adder = Adder::new(thread, dense, &mut self.dense, &mut self.others);
-        let (owned, count) = (&mut self.owned, &mut self.count);
-        let mut add = |event: &Event| {
-            adder.add_wait::<true>(owned, event.thread, event.site, event.owner, event.wait_ns());
-        };
-        let (tracer, sampler) = (&mut self.tracer, &mut self.sampler);
-        if self.log.is_trace() {
-            let is_open = window.is_open();
-            events.visit_all(|entry| match entry {
-                Entry::Wait(event) if is_open || window.takes(&event) => add(&event),
-                Entry::Wait(_) => *count += 1,
-                Entry::Traced(traced) => tracer.record(&traced),
-                Entry::Sample(sampled) => sampler.record(&sampled),
-                Entry::Wake(woken) => tracer.wake(&woken),
-                Entry::Holder(answered) => tracer.holder(&answered),
-                _ => {}
-            });
-        } else if window.is_open() {
-            events.visit_all(|entry| match entry {
-                Entry::Wait(event) => add(&event),
-                Entry::Sample(sampled) => sampler.record(&sampled),
-                Entry::Wake(woken) => tracer.wake(&woken),
-                Entry::Holder(answered) => tracer.holder(&answered),
-                _ => {}
-            });
-        } else {
-            events.visit_all(|entry| match entry {
-                Entry::Wait(event) if window.takes(&event) => add(&event),
-                Entry::Wait(_) => *count += 1,
-                Entry::Sample(sampled) => sampler.record(&sampled),
-                Entry::Wake(woken) => tracer.wake(&woken),
-                Entry::Holder(answered) => tracer.holder(&answered),
-                _ => {}
-            });
-        }
-        self.damage.extend(events.damage());
     }
 
     /// Two chunks that begin with the same thread.
-    fn two_chunks<const BY_OWNER: bool>(
-        &mut self,
-        thread: u32,
-        (a, b): (&ChunkRef, &ChunkRef),
-        dense: bool,
-    ) {
-        let (mut first, mut second) = match (self.log.events(a), self.log.events(b)) {
-            (Ok(first), Ok(second)) => (first, second),
-            _ => return [a, b].iter().for_each(|chunk| self.chunk(thread, chunk, dense)),
-        };
-        let adder = Adder::new(thread, dense, &mut self.dense, &mut self.others);
+    fn two<'e, const BY_OWNER: bool>(&mut self, first: &mut Events<'e>, second: &mut Events<'e>) {
+        let adder = Adder::new(self.thread, self.is_dense, &mut self.dense, &mut self.others);
         let (owned, tracer, sampler) = (&mut self.owned, &mut self.tracer, &mut self.sampler);
-        visit_two(&mut first, &mut second, &mut Both::<BY_OWNER> { adder, owned, tracer, sampler });
-        self.damage.extend([first.damage(), second.damage()].into_iter().flatten());
+        visit_two(first, second, &mut Both::<BY_OWNER> { adder, owned, tracer, sampler });
+    }
+
+    /// Hands over what has grown large.
+    fn hand_over(&mut self) {
+        if self.others.sums.len() > MAX_SPARSE {
+            self.to.recorded.add_sparse(&mut self.others.sums);
+        }
+        if self.folder.sums.len() > MAX_SPARSE {
+            self.to.folded.add_sparse(&mut self.folder.sums);
+        }
+        if self.tracer.sums.len() > MAX_SPARSE {
+            lock(&self.to.trace).add(&mut self.tracer.sums);
+        }
+        if self.sampler.sums.len() > MAX_SPARSE {
+            lock(&self.to.sampled).add(&mut self.sampler.sums);
+        }
     }
 
     /// The dense sums by site in ascending order; all are zero afterwards.
@@ -383,24 +298,68 @@ impl<'a> Worker<'a> {
         }
         sites
     }
+}
 
-    fn cells(&mut self, chunk: &ChunkRef, to: &Shared) {
-        for cell in self.log.cells(chunk) {
-            let taken = self.folder.add(&cell);
-            if cell.owner != 0 && taken.count != 0 && self.owned.is_on {
-                self.owned.add_folded((cell.thread, cell.site, cell.owner), &taken);
-            }
-        }
-        if self.folder.sums.len() > MAX_SPARSE {
-            to.add_sparse(&mut self.folder.sums);
-        }
-        (self.progress)(u64::from(chunk.committed));
+impl Visitor for Worker<'_> {
+    fn begin_piece(&mut self, thread: u32, bytes: u64) {
+        self.thread = thread;
+        // Going through all sites after a piece must not cost more than it.
+        self.is_dense = bytes >= self.dense.len() as u64 / 2;
     }
 
-    fn acquisitions(&mut self, chunk: &ChunkRef) {
-        for cell in self.log.acquisitions(chunk) {
-            self.tracer.cell(&cell);
+    fn end_piece(&mut self) {
+        let mut adder = Adder::new(self.thread, self.is_dense, &mut self.dense, &mut self.others);
+        self.owned.finish(|thread, site, sums| adder.add(thread, site, sums));
+        if self.is_dense {
+            let sites = self.take_dense();
+            self.to.recorded.add_dense(known_thread(self.log, self.thread), sites);
         }
-        (self.progress)(u64::from(chunk.committed));
+        self.hand_over();
+    }
+
+    fn end_chunk(&mut self) {
+        self.hand_over();
+    }
+
+    #[inline]
+    fn entry(&mut self, entry: &Entry<'_>) {
+        match entry {
+            Entry::Wait(event) if self.window.is_open() || self.window.takes(event) => {
+                let mut adder =
+                    Adder::new(self.thread, self.is_dense, &mut self.dense, &mut self.others);
+                let Event { thread, site, owner, .. } = *event;
+                adder.add_wait::<true>(&mut self.owned, thread, site, owner, event.wait_ns());
+            }
+            Entry::Wait(_) => self.count += 1,
+            Entry::Traced(traced) => self.tracer.record(traced),
+            Entry::Sample(sampled) => self.sampler.record(sampled),
+            Entry::Wake(woken) => self.tracer.wake(woken),
+            Entry::Holder(answered) => self.tracer.holder(answered),
+            _ => {}
+        }
+    }
+
+    fn takes_two(&self) -> bool {
+        self.adds_all
+    }
+
+    fn two_chunks<'e>(&mut self, first: &mut Events<'e>, second: &mut Events<'e>) {
+        match self.owned.is_on {
+            true => self.two::<true>(first, second),
+            false => self.two::<false>(first, second),
+        }
+        self.hand_over();
+    }
+
+    fn cell(&mut self, cell: &Cell) {
+        let taken = self.folder.add(cell);
+        if cell.owner != 0 && taken.count != 0 && self.owned.is_on {
+            self.owned.add_folded((cell.thread, cell.site, cell.owner), &taken);
+        }
+        self.hand_over();
+    }
+
+    fn acquisitions(&mut self, cell: &AcquisitionCell) {
+        self.tracer.cell(cell);
     }
 }

@@ -39,7 +39,7 @@ type MethodKey = (u32, (String, String));
 type ObjectKey = (u32, Result<u32, u32>);
 
 /// A log, and what there is to know of the sites at which waits are judged.
-pub(super) struct SeenLog<'a> {
+pub(crate) struct SeenLog<'a> {
     pub(super) log: &'a Recording,
     /// The number of the first log of its recording.
     pub(super) recording: u32,

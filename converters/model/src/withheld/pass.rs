@@ -2,22 +2,17 @@
 
 use super::overlap::Spans;
 use crate::filter::Window;
+use crate::pass::{Question, Visitor};
 use std::{
     collections::{HashMap, HashSet},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
+    sync::{Mutex, PoisonError},
 };
-use tyrion_formats::{ChunkRef, Entry, Event, Recording, Woken};
+use tyrion_formats::{Entry, Event, Recording, Woken};
 use tyrion_wire::{
     Outcome, WaitKind,
     cell::Cell,
     def::id::{EMPTY_STACK, UNKNOWN},
 };
-
-/// A worker takes so many chunks at a time.
-const PIECE: usize = 16;
 
 /// What to look for in the waits of a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,31 +107,38 @@ pub(super) fn length(wait_ns: u64) -> u8 {
     }
 }
 
-/// Goes over the waits of a log, on all workers of the current rayon pool. What
-/// is damaged is left out; whoever sums the waits tells of it.
-pub(super) fn run(log: &Recording, asked: &Asked, roles: &[Role]) -> Seen {
-    let mut chunks: Vec<&ChunkRef> = log.event_chunks().iter().collect();
-    // By thread: each has its own sites, which then stay in the cache.
-    chunks.sort_by_key(|chunk| (chunk.thread, chunk.offset));
-    let pieces: Vec<&[&ChunkRef]> = chunks.chunks(PIECE).collect();
-    let cells = log.cell_chunks();
-    let next = AtomicUsize::new(0);
-    let all = Mutex::new(Seen::default());
-    rayon::broadcast(|_| {
-        let mut worker = Worker::new(log, asked, roles);
-        loop {
-            let at = next.fetch_add(1, Relaxed);
-            if let Some(piece) = pieces.get(at) {
-                piece.iter().for_each(|chunk| worker.events(chunk));
-            } else if let Some(chunk) = cells.get(at - pieces.len()) {
-                log.cells(chunk).for_each(|cell| worker.cell(&cell));
-            } else {
-                break;
-            }
-        }
-        all.lock().unwrap_or_else(PoisonError::into_inner).add(worker.seen);
-    });
-    all.into_inner().unwrap_or_else(PoisonError::into_inner)
+/// What is asked of the waits of a log.
+pub(crate) struct Gather<'a> {
+    log: &'a Recording,
+    asked: Asked,
+    roles: Vec<Role>,
+    seen: Mutex<Seen>,
+}
+
+impl<'a> Gather<'a> {
+    pub(super) fn new(log: &'a Recording, asked: Asked, roles: Vec<Role>) -> Gather<'a> {
+        Gather { log, asked, roles, seen: Mutex::default() }
+    }
+
+    /// What was seen, once the pass is over.
+    pub(super) fn into_seen(self) -> Seen {
+        self.seen.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Question for Gather<'_> {
+    type Visitor<'q>
+        = Worker<'q>
+    where
+        Self: 'q;
+
+    fn visitor(&self) -> Worker<'_> {
+        Worker::new(self.log, &self.asked, &self.roles)
+    }
+
+    fn take(&self, worker: Worker<'_>) {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).add(worker.seen);
+    }
 }
 
 impl Seen {
@@ -167,7 +169,7 @@ impl Seen {
     }
 }
 
-struct Worker<'a> {
+pub(crate) struct Worker<'a> {
     log: &'a Recording,
     asked: &'a Asked,
     window: Window,
@@ -182,16 +184,6 @@ impl<'a> Worker<'a> {
         let (threads, window) = (log.definitions().threads().len().max(1), asked.window);
         let seen = Seen { waits: vec![0; threads], ..Seen::default() };
         Worker { log, asked, window, roles, seen, last_touch: vec![u32::MAX; roles.len()] }
-    }
-
-    fn events(&mut self, chunk: &ChunkRef) {
-        if let Ok(mut events) = self.log.events(chunk) {
-            events.visit_all(|entry| match entry {
-                Entry::Wait(event) => self.wait(&event),
-                Entry::Wake(woken) => self.wake(&woken),
-                _ => {}
-            });
-        }
     }
 
     /// The thread, or the unknown one if it is not defined: made-up ids shall
@@ -271,6 +263,17 @@ impl<'a> Worker<'a> {
             None => EMPTY_STACK,
         };
         self.seen.add_wakes((place, self.known(wake.waker), stack), 1, wake.wait_ns);
+    }
+}
+
+impl Visitor for Worker<'_> {
+    #[inline]
+    fn entry(&mut self, entry: &Entry<'_>) {
+        match entry {
+            Entry::Wait(event) => self.wait(event),
+            Entry::Wake(woken) => self.wake(woken),
+            _ => {}
+        }
     }
 
     fn cell(&mut self, cell: &Cell) {

@@ -16,14 +16,15 @@ pub use sums::{ChainStep, WaitChain};
 
 use super::axis::{Axis, Clock, Grid};
 use charge::{Asked, Chains, Piece, Wait};
-use gather::Gathered;
+pub(super) use gather::MOST;
+use gather::{Gather, Gathered};
 use numbers::{Plan, Threads};
 use rayon::prelude::*;
-use short::{Place, Shorts};
-use std::{cmp::Reverse, collections::BTreeMap};
+use short::Shorts;
+use std::{cmp::Reverse, sync::Mutex};
 use sums::{ChainSums, Charge, Known};
 use tyrion_formats::Recording;
-use tyrion_model::{filter::Filter, lives::recordings, withheld::Withheld};
+use tyrion_model::{filter::Filter, withheld::Withheld};
 use tyrion_wire::{WaitKind, def::id::UNKNOWN};
 
 /// At most so many phases.
@@ -90,51 +91,88 @@ fn tells_wakers(log: &Recording) -> bool {
     log.has_wakers() && sites.any(|(_, site)| site.kind != WaitKind::Monitor)
 }
 
-/// Those of logs, which are read once more for it, unless nobody is known to have
-/// had a lock, or to have ended a wait: `is_known` says whether anybody is known to have
-/// had one of those waits for it that have ended and that the filter asks for. `is_whole`
-/// says that all checksums held.
-pub(super) fn find(
-    logs: &[Recording],
-    filter: &Filter,
-    (axis, withheld): (&Axis, &Withheld),
-    (is_known, is_whole): (bool, bool),
-) -> WaitChains {
-    find_in((logs, Gathered::default), filter, (axis, withheld), (is_known, is_whole))
+/// Follows waits, log by log: all logs of a recording one after the other.
+pub(super) struct Following<'f> {
+    filter: &'f Filter,
+    axis: &'f Axis,
+    withheld: &'f Withheld,
+    grid: Grid,
+    sums: Sums,
+    /// So many waits of each sort are followed.
+    most: usize,
+    current: Option<OfRecording>,
+    /// Whether a log is known to tell whom threads wait for.
+    is_known: bool,
 }
 
-fn find_in(
-    (logs, new): (&[Recording], impl Fn() -> Gathered),
-    filter: &Filter,
-    (axis, withheld): (&Axis, &Withheld),
-    (is_known, is_whole): (bool, bool),
-) -> WaitChains {
-    let grid = grid(axis);
-    let (locks, others) = (ChainSums::new(grid), ChainSums::new(grid));
-    let mut sums = Sums { known: Known::default(), locks, withheld: others };
-    let is_known_of =
-        |log: &Recording| tells_wakers(log) || log.pending().iter().any(|it| it.owner != UNKNOWN);
-    let is_known = is_known || logs.iter().any(is_known_of);
-    let mut of_recordings: BTreeMap<u32, Vec<(usize, &Recording)>> = BTreeMap::new();
-    for (log, recording) in logs.iter().enumerate().zip(recordings(logs)).filter(|_| is_known) {
-        of_recordings.entry(recording).or_default().push(log);
+/// What was gathered of a recording.
+struct OfRecording {
+    number: u32,
+    threads: Threads,
+    gathered: Gathered,
+    /// All files of a recording have one clock.
+    clock: Clock,
+}
+
+impl<'f> Following<'f> {
+    pub(super) fn new(
+        filter: &'f Filter,
+        axis: &'f Axis,
+        withheld: &'f Withheld,
+        most: usize,
+    ) -> Following<'f> {
+        let grid = grid(axis);
+        let sums = Sums::new(grid);
+        Following { filter, axis, withheld, grid, sums, most, current: None, is_known: false }
     }
-    for logs in of_recordings.into_values() {
-        // All files of a recording have one clock.
-        let Some((_, first)) = logs.first() else { continue };
-        let (mut threads, mut gathered) = (Threads::default(), new());
-        let clock = Clock::new(first, axis);
-        for (run, log) in logs {
-            let plan = Plan::new(log, filter, (withheld, run), &mut threads, &mut sums.known);
-            let place = Place { groups: &threads.groups, clock, grid };
-            gathered.gather(log, (&filter.window(log), is_whole), &plan, place);
+
+    /// What is to be asked of a log, the `run`-th, of this recording.
+    pub(super) fn asking(&mut self, (run, log): (usize, &Recording), recording: u32) -> Gather<'_> {
+        self.is_known |= tells_wakers(log) || log.pending().iter().any(|it| it.owner != UNKNOWN);
+        if self.current.as_ref().is_some_and(|current| current.number != recording) {
+            self.charge();
         }
-        charge(gathered, &threads.groups, clock, &mut sums);
+        let current = self.current.get_or_insert_with(|| OfRecording {
+            number: recording,
+            threads: Threads::default(),
+            gathered: Gathered::with_room(self.most),
+            clock: Clock::new(log, self.axis),
+        });
+        let withheld = (self.withheld, run);
+        let OfRecording { threads, gathered, clock, .. } = current;
+        let plan = Plan::new(log, self.filter, withheld, threads, &mut self.sums.known);
+        Gather {
+            window: self.filter.window(log),
+            plan,
+            clock: *clock,
+            grid: self.grid,
+            groups: threads.groups.clone(),
+            all: Mutex::new(gathered),
+        }
     }
-    sums.finish(grid)
+
+    fn charge(&mut self) {
+        if let Some(OfRecording { threads, gathered, clock, .. }) = self.current.take() {
+            charge(gathered, &threads.groups, clock, &mut self.sums);
+        }
+    }
+
+    /// The chains: none if nobody is known to have had a lock, or to have ended a wait.
+    /// `is_known` says whether anybody is known to have had one of those waits for it that
+    /// have ended and that the filter asks for.
+    pub(super) fn finish(mut self, is_known: bool) -> WaitChains {
+        self.charge();
+        let sums = if is_known || self.is_known { self.sums } else { Sums::new(self.grid) };
+        sums.finish(self.grid)
+    }
 }
 
 impl Sums {
+    fn new(grid: Grid) -> Sums {
+        let (locks, withheld) = (ChainSums::new(grid), ChainSums::new(grid));
+        Sums { known: Known::default(), locks, withheld }
+    }
+
     fn finish(self, grid: Grid) -> WaitChains {
         let Sums { known, locks, withheld } = self;
         WaitChains {

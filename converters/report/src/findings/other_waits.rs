@@ -84,9 +84,8 @@ struct Gathered {
 type Stacks = BTreeMap<(usize, u32), u64>;
 
 impl OtherWaits {
-    /// Those of logs.
-    pub(super) fn find(logs: &[Recording], filter: &Filter) -> OtherWaits {
-        let judged = Withheld::find(logs, filter);
+    /// Those of logs, whose places are judged.
+    pub(super) fn find(logs: &[Recording], filter: &Filter, judged: Withheld) -> OtherWaits {
         let mut places: BTreeMap<usize, Gathered> = BTreeMap::new();
         for ((run, log), recording) in logs.iter().enumerate().zip(recordings(logs)) {
             let mut names = Wanted::new(log, filter);

@@ -18,17 +18,16 @@ use std::{
     collections::HashMap,
     sync::{
         Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
 pub(super) use sums::{Blames, Sums};
-use tyrion_formats::{ChunkRef, Recording, ThreadDef};
-use tyrion_model::{aggregate::LogIds, describe::Names, filter::Filter, withheld::Withheld};
+use tyrion_formats::{Recording, ThreadDef};
+use tyrion_model::{
+    aggregate::LogIds, describe::Names, filter::Filter, pass::Question, withheld::Withheld,
+};
 use tyrion_wire::WaitKind;
 use worker::Worker;
-
-/// A worker takes so many chunks at a time.
-const PIECE: usize = 16;
 
 /// Whether waits of this kind are for something to happen.
 pub(super) fn is_idle(kind: WaitKind) -> bool {
@@ -51,8 +50,6 @@ pub(super) struct Job<'a> {
     pub(super) groups: &'a LockGroups,
     pub(super) axis: &'a Axis,
     pub(super) ranks: &'a Ranks,
-    /// Whether the first pass has found no damage.
-    pub(super) is_whole: bool,
     /// When the garbage collector had all threads stopped, if it did.
     pub(super) pauses: Option<&'a PauseTimes>,
     /// What waits for no lock are, and which of its logs this is.
@@ -69,6 +66,55 @@ pub(super) struct Read<'a> {
     /// Waits whose lock's owner is known.
     pub(super) owners: Owners,
     pub(super) collectors: Vec<Collector<'a>>,
+}
+
+/// What is asked of a log.
+pub(super) struct Asking<'a> {
+    job: Job<'a>,
+    sites: Vec<SitePlan>,
+    wanted: Vec<Wanted>,
+    threads: Vec<Tally>,
+    found: Mutex<Found<'a>>,
+}
+
+/// What workers have found.
+struct Found<'a> {
+    sums: Sums,
+    delays: Vec<Delay>,
+    collected_ns: Vec<u64>,
+    owners: Owners,
+    collectors: Vec<Collector<'a>>,
+}
+
+impl<'a> Asking<'a> {
+    /// What was read, once the pass is over; adds to the sums of all logs.
+    pub(super) fn finish(self, all: &mut Sums) -> (Job<'a>, Read<'a>) {
+        let found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Found { sums, delays, collected_ns, owners, collectors } = found;
+        all.add(&sums);
+        (self.job, Read { delays, threads: self.threads, collected_ns, owners, collectors })
+    }
+}
+
+impl<'a> Question for Asking<'a> {
+    type Visitor<'q>
+        = Worker<'q, 'a>
+    where
+        Self: 'q;
+
+    fn visitor(&self) -> Worker<'_, 'a> {
+        Worker::new(&self.job, &self.sites, &self.wanted, &self.threads)
+    }
+
+    fn take(&self, worker: Worker<'_, 'a>) {
+        let found = &mut *lock(&self.found);
+        found.sums.add(&worker.sums);
+        found.delays.iter_mut().zip(&worker.delays).for_each(|(sum, more)| *sum += *more);
+        let more = found.collected_ns.iter_mut().zip(&worker.collected_ns);
+        more.for_each(|(sum, ns)| *sum = sum.saturating_add(*ns));
+        found.owners.add(&worker.owners);
+        found.collectors.push(worker.collector);
+    }
 }
 
 /// What is known of a thread, written to by all workers.
@@ -220,52 +266,16 @@ impl<'a> Job<'a> {
         withheld.is_withheld((run, self.log), kind, stack) && self.wants_lock(lock)
     }
 
-    /// Reads the log.
-    pub(super) fn run(
-        &self,
-        names: &mut ThreadGroups,
-        sums: &mut Sums,
-        progress: &(dyn Fn(u64) + Sync),
-    ) -> Read<'a> {
-        let log = self.log;
+    /// What is to be asked of the log, whose threads are given their groups.
+    pub(super) fn asking(self, names: &mut ThreadGroups) -> Asking<'a> {
         let (sites, wanted) = (self.sites(), self.threads(names));
         let threads: Vec<Tally> = wanted.iter().map(|_| Tally::new()).collect();
-        // By thread: each has its own sites, which then stay in the cache.
-        let mut chunks: Vec<&ChunkRef> = log.event_chunks().iter().collect();
-        chunks.sort_by_key(|chunk| (chunk.thread, chunk.offset));
-        let pieces: Vec<&[&ChunkRef]> = chunks.chunks(PIECE).collect();
-        let cells = log.cell_chunks();
-        let next = AtomicUsize::new(0);
+        let sums = Sums::new(self.axis, self.ranks);
         let delays = vec![Delay::default(); sites.len()];
-        let collected_ns = vec![0u64; sites.len()];
-        let shared = Mutex::new((sums, delays, collected_ns, Owners::default(), Vec::new()));
-        rayon::broadcast(|_| {
-            let mut worker = Worker::new(self, &sites, &wanted, &threads);
-            loop {
-                let at = next.fetch_add(1, Relaxed);
-                if let Some(piece) = pieces.get(at) {
-                    for chunk in *piece {
-                        worker.events(chunk);
-                        progress(u64::from(chunk.committed));
-                    }
-                } else if let Some(chunk) = cells.get(at - pieces.len()) {
-                    log.cells(chunk).for_each(|cell| worker.cell(&cell));
-                    progress(u64::from(chunk.committed));
-                } else {
-                    break;
-                }
-            }
-            let (sums, delays, collected_ns, owners, collectors) = &mut *lock(&shared);
-            sums.add(&worker.sums);
-            delays.iter_mut().zip(&worker.delays).for_each(|(sum, more)| *sum += *more);
-            let more = collected_ns.iter_mut().zip(&worker.collected_ns);
-            more.for_each(|(sum, ns)| *sum = sum.saturating_add(*ns));
-            owners.add(&worker.owners);
-            collectors.push(worker.collector);
-        });
-        let (_, delays, collected_ns, owners, collectors) =
-            shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Read { delays, threads, collected_ns, owners, collectors }
+        let collected_ns = vec![0; sites.len()];
+        let found =
+            Found { sums, delays, collected_ns, owners: Owners::default(), collectors: Vec::new() };
+        Asking { job: self, sites, wanted, threads, found: Mutex::new(found) }
     }
 
     /// What nobody asks for is counted where nobody looks.

@@ -6,13 +6,16 @@
 
 use super::axis::{Axis, Clock, Grid};
 use crate::options::ReportOptions;
-use rayon::prelude::*;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::{Mutex, PoisonError},
+};
 use tyrion_formats::{Entry, Recording, Sampled};
 use tyrion_model::{
     aggregate::{Aggregate, LogIds, SampleTotals},
     describe::Names,
     filter::{Filter, Spread, Window},
+    pass::{Question, Visitor},
     profile::{NO_LOCK, SampleRow, State, Thread},
     states::StateReader,
     withheld::Withheld,
@@ -38,43 +41,78 @@ pub struct SampledInterval {
     pub hidden_threads: Vec<Thread>,
 }
 
-/// Those of logs.
-pub(super) fn find(
-    logs: &[Recording],
-    filter: &Filter,
-    options: &ReportOptions,
-    (aggregate, withheld): (&Aggregate, &Withheld),
-    axis: &Axis,
-) -> Vec<SampledInterval> {
+/// Finds them, log by log.
+pub(super) struct Sampling<'f> {
+    filter: &'f Filter,
+    /// Whether [`ReportOptions::zero`] asks for threads of which nothing is shown.
+    zero: bool,
+    whole: Axis,
+    grid: Grid,
+    found: Found,
+}
+
+impl<'f> Sampling<'f> {
+    /// `None` where the profile has all of it already.
+    pub(super) fn new(
+        logs: &[Recording],
+        filter: &'f Filter,
+        options: &ReportOptions,
+        aggregate: &Aggregate,
+    ) -> Option<Sampling<'f>> {
+        let is_more = options.interval_ns != 0 || options.zero;
+        if !aggregate.profile.has_samples || !is_more {
+            return None;
+        }
+        let whole = whole(logs, filter, options);
+        let grid = grid(&whole, options.interval_ns);
+        Some(Sampling { filter, zero: options.zero, whole, grid, found: Found::default() })
+    }
+
+    /// What is to be asked of a log, the `run`-th.
+    pub(super) fn asking<'a>(
+        &self,
+        (run, log): (usize, &'a Recording),
+        ids: &'a LogIds,
+        withheld: &'a Withheld,
+    ) -> Asking<'a>
+    where
+        'f: 'a,
+    {
+        let (window, clock) = (self.filter.window(log), Clock::new(log, &self.whole));
+        let (filter, grid, reader) = (self.filter, self.grid, StateReader::new(log));
+        let withheld = (withheld, run);
+        let pass = Pass { log, ids, filter, window, clock, grid, reader, withheld };
+        Asking { pass, found: Mutex::default() }
+    }
+
+    /// The pass over that log is over.
+    pub(super) fn add(&mut self, asking: Asking<'_>) {
+        let of_log = asking.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if self.zero {
+            let hidden = asking.pass.hidden(asking.pass.withheld.1 as u32, &of_log);
+            self.found.hidden.extend(hidden);
+        }
+        self.found.add(of_log.sums);
+    }
+
+    pub(super) fn finish(self, axis: &Axis) -> Vec<SampledInterval> {
+        self.found.finish(&self.whole, axis, &self.grid, self.filter)
+    }
+}
+
+/// What a profile has of samples, as one interval.
+pub(super) fn as_one(filter: &Filter, aggregate: &Aggregate, axis: &Axis) -> Vec<SampledInterval> {
     if !aggregate.profile.has_samples {
         return Vec::new();
     }
-    if options.interval_ns == 0 && !options.zero {
-        let shown = filter.states.contains(State::Idle);
-        return vec![SampledInterval {
-            start_wall_ns: axis.start_wall_ns,
-            duration_ns: axis.duration_ns,
-            samples: aggregate.profile.samples.clone(),
-            idle_hidden_ns: if shown { 0 } else { aggregate.state(State::Idle).wall_ns },
-            hidden_threads: Vec::new(),
-        }];
-    }
-    let whole = whole(logs, filter, options);
-    let grid = grid(&whole, options.interval_ns);
-    let mut found = Found::default();
-    for (run, (log, ids)) in logs.iter().zip(&aggregate.ids).enumerate() {
-        let reader = StateReader::new(log);
-        let window = filter.window(log);
-        let clock = Clock::new(log, &whole);
-        let withheld = (withheld, run);
-        let pass = Pass { log, ids, filter, window, clock, grid, reader: &reader, withheld };
-        let of_log = pass.run();
-        if options.zero {
-            found.hidden.extend(pass.hidden(run as u32, &of_log));
-        }
-        found.add(of_log.sums);
-    }
-    found.finish(&whole, axis, &grid, filter)
+    let shown = filter.states.contains(State::Idle);
+    vec![SampledInterval {
+        start_wall_ns: axis.start_wall_ns,
+        duration_ns: axis.duration_ns,
+        samples: aggregate.profile.samples.clone(),
+        idle_hidden_ns: if shown { 0 } else { aggregate.state(State::Idle).wall_ns },
+        hidden_threads: Vec::new(),
+    }]
 }
 
 /// The length of the intervals, in ns: what was asked for, or a multiple of it
@@ -132,34 +170,52 @@ struct Pass<'a> {
     window: Window,
     clock: Clock,
     grid: Grid,
-    reader: &'a StateReader<'a>,
+    reader: StateReader<'a>,
     /// What waits for no lock are, and which of its logs this is.
     withheld: (&'a Withheld, usize),
 }
 
-impl Pass<'_> {
-    fn run(&self) -> OfLog {
-        let chunks = self.log.event_chunks().par_iter();
-        let of_chunks = chunks.fold(OfLog::default, |mut sums, chunk| {
-            // What is damaged was told in the first pass.
-            if let Ok(mut events) = self.log.events(chunk) {
-                events.visit_all(|entry| {
-                    if let Entry::Sample(sampled) = entry {
-                        self.sample(&sampled, &mut sums);
-                    }
-                });
-            }
-            sums
-        });
-        of_chunks.reduce(OfLog::default, |mut all, more| {
-            more.sums.iter().for_each(|(key, totals)| {
-                all.sums.entry(*key).or_default().add(totals);
-            });
-            all.threads.extend(more.threads);
-            all
-        })
+/// What is asked of a log.
+pub(super) struct Asking<'a> {
+    pass: Pass<'a>,
+    found: Mutex<OfLog>,
+}
+
+/// What a worker has found.
+pub(super) struct Worker<'q> {
+    pass: &'q Pass<'q>,
+    found: OfLog,
+}
+
+impl Question for Asking<'_> {
+    type Visitor<'q>
+        = Worker<'q>
+    where
+        Self: 'q;
+
+    fn visitor(&self) -> Worker<'_> {
+        Worker { pass: &self.pass, found: OfLog::default() }
     }
 
+    fn take(&self, worker: Worker<'_>) {
+        let mut all = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        for (key, totals) in worker.found.sums {
+            all.sums.entry(key).or_default().add(&totals);
+        }
+        all.threads.extend(worker.found.threads);
+    }
+}
+
+impl Visitor for Worker<'_> {
+    #[inline]
+    fn entry(&mut self, entry: &Entry<'_>) {
+        if let Entry::Sample(sampled) = entry {
+            self.pass.sample(sampled, &mut self.found);
+        }
+    }
+}
+
+impl Pass<'_> {
     fn sample(&self, sampled: &Sampled, found: &mut OfLog) {
         let (withheld, run) = self.withheld;
         let is_withheld = |kind, stack| withheld.is_withheld((run, self.log), kind, stack);

@@ -4,7 +4,7 @@
 use super::{
     axis::{Axis, Series},
     busy::GroupTimes,
-    chains,
+    chains::{Following, MOST},
     collections::CollectedSums,
     delay::{Delay, Delays},
     found::{Distributions, Findings, Phase, ThreadBlame, Threads, Timelines},
@@ -16,7 +16,7 @@ use super::{
     pass::{self, Blames},
     pauses,
     ranks::Ranks,
-    sampled,
+    sampled::{self, Sampling},
     short_names::ShortNames,
     trace,
 };
@@ -26,6 +26,7 @@ use tyrion_formats::Recording;
 use tyrion_model::{
     aggregate::{Aggregate, LogIds},
     filter::Filter,
+    pass::Reading,
     profile::Profile,
 };
 use tyrion_wire::cell::BUCKETS;
@@ -50,15 +51,27 @@ pub(super) fn find<'a>(
     let mut owners = AllOwners::default();
     let all_pauses = pauses::of(logs, &recordings);
     let mut collected = CollectedSums::new(logs, &recordings, filter);
-    for (run, log) in logs.iter().enumerate() {
+    let mut following = Following::new(filter, &axis, &other_waits.judged, MOST);
+    let mut sampling = Sampling::new(logs, filter, options, &aggregate);
+    let is_checked = aggregate.damage.is_empty();
+    let reading = Reading { is_checked, with_acquisitions: false, progress };
+    for (run, log, recording) in by_recording(logs, &recordings) {
         let Some(ids) = aggregate.ids.get(run) else { continue };
         let (groups, axis, ranks) = (&groups, &axis, &ranks);
-        let is_whole = aggregate.damage.is_empty();
-        let recording = recordings.get(run).copied().unwrap_or_default();
         let pauses = all_pauses.get(&recording);
         let withheld = (&other_waits.judged, run);
-        let job = pass::Job { log, ids, filter, groups, axis, ranks, is_whole, pauses, withheld };
-        let read = job.run(&mut names, &mut sums, progress);
+        let job = pass::Job { log, ids, filter, groups, axis, ranks, pauses, withheld };
+        let asking = job.asking(&mut names);
+        let gather = following.asking((run, log), recording);
+        let of_samples = sampling.as_ref().map(|it| it.asking((run, log), ids, withheld.0));
+        let all = (asking, (gather, of_samples));
+        tyrion_model::pass::run(log, &all, reading);
+        let (asking, (gather, of_samples)) = all;
+        gather.finish(log);
+        if let Some((sampling, of_samples)) = sampling.as_mut().zip(of_samples) {
+            sampling.add(of_samples);
+        }
+        let (job, read) = asking.finish(&mut sums);
         delays.add(ids, &read);
         owners.add(ids, groups, &read.owners);
         let living = lives::Living { threads: &mut threads, times: &mut times, known: &mut known };
@@ -67,11 +80,13 @@ pub(super) fn find<'a>(
         recorded.add(run as u32, read.collectors);
     }
     let owned_waits = owners.finish(&names);
-    let is_whole = aggregate.damage.is_empty();
-    let judged = (&axis, &other_waits.judged);
-    let chains = chains::find(logs, filter, judged, (!owned_waits.is_empty(), is_whole));
+    let chains = following.finish(!owned_waits.is_empty());
+    let sampled = match sampling {
+        Some(sampling) => sampling.finish(&axis),
+        None => sampled::as_one(filter, &aggregate, &axis),
+    };
     Findings {
-        sampled: sampled::find(logs, filter, options, (&aggregate, &other_waits.judged), &axis),
+        sampled,
         interval_ns: sampled::interval_ns(logs, filter, options),
         distributions: distributions(&ranks, &sums),
         phases: phases(&axis, &sums),
@@ -92,6 +107,14 @@ pub(super) fn find<'a>(
         threads,
         group_times: times.finish(),
     }
+}
+
+/// Logs with their numbers, those of a recording one after the other.
+fn by_recording<'a>(logs: &'a [Recording], recordings: &[u32]) -> Vec<(usize, &'a Recording, u32)> {
+    let of = |run: usize| recordings.get(run).copied().unwrap_or_default();
+    let mut all: Vec<_> = logs.iter().enumerate().map(|(run, log)| (run, log, of(run))).collect();
+    all.sort_by_key(|&(run, _, recording)| (recording, run));
+    all
 }
 
 /// Waits over the threshold, by ids of the profile.

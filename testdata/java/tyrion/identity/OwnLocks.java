@@ -1,5 +1,8 @@
 package tyrion.identity;
 
+import java.lang.management.LockInfo;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadInfo;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
@@ -97,11 +100,18 @@ public final class OwnLocks {
             Actor.await(() -> keeper.isIn);
             Thread waiter = new Thread(() -> map.compute("key", (key, value) -> value + 1), "bin-waiter");
             waiter.start();
-            Actor.await(() -> waiter.getState() == Thread.State.BLOCKED);
+            Actor.await(() -> waitsForBin(waiter));
             keeper.released = true;
             keeper.join();
             waiter.join();
         }
+    }
+
+    /** Not for a class that its lambda needs, for example. */
+    private static boolean waitsForBin(Thread thread) {
+        ThreadInfo info = ManagementFactory.getThreadMXBean().getThreadInfo(thread.getId());
+        LockInfo lock = info == null ? null : info.getLockInfo();
+        return lock != null && lock.getClassName().startsWith("java.util.concurrent.ConcurrentHashMap$");
     }
 
     /** Stays in a function of the map. */

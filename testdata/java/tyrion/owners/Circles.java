@@ -42,6 +42,7 @@ public final class Circles {
             Thread.sleep(300);
             System.out.println("dead");
         }
+        Holders.awaitGo();
         Thread.sleep(Long.parseLong(arguments[1]));
         Runtime.getRuntime().halt(0);
     }

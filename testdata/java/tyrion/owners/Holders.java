@@ -31,7 +31,7 @@ public final class Holders {
     }
 
     /** Says that it is ready and waits for the file, if there is to be one. */
-    private static void awaitGo() {
+    static void awaitGo() {
         String go = System.getProperty("truth.go");
         if (go == null) {
             return;

@@ -6,17 +6,18 @@ use super::{
     numbers::{Plan, SitePlan},
     short::{Place, Shorts},
 };
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicUsize, Ordering::Relaxed},
-};
+use crate::findings::axis::{Clock, Grid};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tyrion_formats::{Entry, Event, Recording, Woken};
-use tyrion_model::filter::Window;
+use tyrion_model::{
+    filter::Window,
+    pass::{Question, Visitor},
+};
 use tyrion_wire::{def::id::UNKNOWN, slot::Pending};
 
 /// So many waits for locks of which it is known whom they are for are followed, so many
 /// that withhold work, and so many others are seen on the way: the longest.
-const MOST: usize = 1 << 18;
+pub(in crate::findings) const MOST: usize = 1 << 18;
 
 /// The waits of a recording. However many there are, so many are kept, and which
 /// these are does not depend on who finds which of them first.
@@ -33,12 +34,6 @@ pub(super) struct Gathered {
     withheld_shorts: Shorts,
 }
 
-impl Default for Gathered {
-    fn default() -> Self {
-        Gathered::with_room(MOST)
-    }
-}
-
 impl Gathered {
     /// With room for so many of each.
     pub(super) fn with_room(most: usize) -> Gathered {
@@ -48,36 +43,6 @@ impl Gathered {
             others: Longest::new(most),
             shorts: Shorts::default(),
             withheld_shorts: Shorts::default(),
-        }
-    }
-
-    /// Takes up those of a log, on all workers of the current rayon pool. `is_whole`
-    /// says that its checksums are known to hold.
-    pub(super) fn gather(
-        &mut self,
-        log: &Recording,
-        (window, is_whole): (&Window, bool),
-        plan: &Plan,
-        place: Place<'_>,
-    ) {
-        let most = self.owned.most();
-        let (next, all) = (AtomicUsize::new(0), Mutex::new(self));
-        rayon::broadcast(|_| {
-            let gathered = Gathered::with_room(most);
-            let mut worker = Worker { gathered, window, plan, place, held: None, is_begun: false };
-            while let Some(chunk) = log.event_chunks().get(next.fetch_add(1, Relaxed)) {
-                // What is damaged was told in the first pass.
-                let events = if is_whole { Ok(log.events_again(chunk)) } else { log.events(chunk) };
-                if let Ok(mut events) = events {
-                    events.visit_all(|entry| worker.entry(&entry));
-                    worker.end_chunk();
-                }
-            }
-            all.lock().unwrap_or_else(PoisonError::into_inner).add(worker.gathered, place);
-        });
-        let gathered = all.into_inner().unwrap_or_else(PoisonError::into_inner);
-        for pending in log.pending() {
-            gathered.put_pending(log, plan, pending, place);
         }
     }
 
@@ -148,8 +113,55 @@ impl Gathered {
     }
 }
 
+/// What is asked of a log.
+pub(in crate::findings) struct Gather<'g> {
+    pub(super) window: Window,
+    pub(super) plan: Plan,
+    pub(super) clock: Clock,
+    pub(super) grid: Grid,
+    /// The groups of the threads of its recording so far.
+    pub(super) groups: Vec<u32>,
+    pub(super) all: Mutex<&'g mut Gathered>,
+}
+
+impl<'g> Gather<'g> {
+    pub(super) fn place(&self) -> Place<'_> {
+        Place { groups: &self.groups, clock: self.clock, grid: self.grid }
+    }
+
+    /// The pass over the log is over.
+    pub(in crate::findings) fn finish(self, log: &Recording) {
+        let Gather { plan, clock, grid, groups, all, .. } = self;
+        let gathered = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for pending in log.pending() {
+            gathered.put_pending(log, &plan, pending, Place { groups: &groups, clock, grid });
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, &'g mut Gathered> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Question for Gather<'_> {
+    type Visitor<'q>
+        = Worker<'q>
+    where
+        Self: 'q;
+
+    fn visitor(&self) -> Worker<'_> {
+        let gathered = Gathered::with_room(self.lock().owned.most());
+        let (window, plan, place) = (&self.window, &self.plan, self.place());
+        Worker { gathered, window, plan, place, held: None, is_begun: false }
+    }
+
+    fn take(&self, worker: Worker<'_>) {
+        self.lock().add(worker.gathered, self.place());
+    }
+}
+
 /// Goes over chunks.
-struct Worker<'g> {
+pub(in crate::findings) struct Worker<'g> {
     gathered: Gathered,
     window: &'g Window,
     plan: &'g Plan,
@@ -160,7 +172,7 @@ struct Worker<'g> {
     is_begun: bool,
 }
 
-impl Worker<'_> {
+impl Visitor for Worker<'_> {
     #[inline]
     fn entry(&mut self, entry: &Entry<'_>) {
         match entry {
@@ -181,7 +193,9 @@ impl Worker<'_> {
         self.put_held();
         self.is_begun = false;
     }
+}
 
+impl Worker<'_> {
     #[inline]
     fn put_held(&mut self) {
         if let Some(event) = self.held.take() {

@@ -9,10 +9,32 @@ use proptest::{collection::vec, prelude::*};
 use regex::Regex;
 use std::{collections::HashMap, io::Cursor};
 use tyrion_formats::write::{LaneId, LogOptions, LogWriter};
+use tyrion_model::{
+    lives::recordings,
+    pass::{self, Reading},
+};
 use tyrion_wire::{WaitKind, slot::Pending};
 
 const START_NS: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
+
+/// The chains of logs, with room for so many waits of each sort.
+fn find_with(
+    room: usize,
+    logs: &[Recording],
+    filter: &Filter,
+    (axis, judged): (&Axis, &Withheld),
+) -> WaitChains {
+    let mut following = Following::new(filter, axis, judged, room);
+    let nobody = &|_| {};
+    let reading = Reading { is_checked: true, with_acquisitions: false, progress: nobody };
+    for (log, recording) in logs.iter().enumerate().zip(recordings(logs)) {
+        let gather = following.asking(log, recording);
+        pass::run(log.1, &gather, reading);
+        gather.finish(log.1);
+    }
+    following.finish(true)
+}
 
 /// A log that is told wait by wait, in ms after its start.
 struct Story {
@@ -275,9 +297,7 @@ fn waits_without_room_are_charged_to_who_had_the_lock() {
     let (logs, filter) = ([pool()], Filter::default());
     let axis = Axis::of(&logs, &filter, 20 * MS);
     let judged = Withheld::default();
-    let with_room = |room| {
-        find_in((&logs, || Gathered::with_room(room)), &filter, (&axis, &judged), (true, true))
-    };
+    let with_room = |room| find_with(room, &logs, &filter, (&axis, &judged));
     let chains = with_room(0);
     check_sums(&chains);
     assert_eq!((chains.waits, chains.wait_ns), (3, 100 * MS));
@@ -329,7 +349,7 @@ proptest! {
         let axis = Axis::of(&logs, &filter, phase_ms * MS);
         let judged = Withheld::default();
         let of_few = || {
-            find_in((&logs, || Gathered::with_room(room)), &filter, (&axis, &judged), (true, true))
+            find_with(room, &logs, &filter, (&axis, &judged))
         };
         let [one_of_few, four_of_few] = [1, 4].map(|jobs| pool(jobs).install(of_few));
         prop_assert_eq!(&one_of_few, &four_of_few);

@@ -9,7 +9,7 @@ use tyrion_formats::{Answered, Event, TraceRecord, Traced};
 use tyrion_wire::cell::{BUCKETS, Cell, bucket_floor_ns};
 
 impl Worker<'_, '_> {
-    pub(super) fn cell(&mut self, cell: &Cell) {
+    pub(super) fn folded(&mut self, cell: &Cell) {
         let Some(site) = self.sites.get(cell.site as usize) else { return };
         let known = self.wanted.get(cell.thread as usize).or(self.wanted.first());
         let Some(wanted) = known.filter(|wanted| wanted.wanted) else { return };

@@ -9,7 +9,8 @@ use super::{
 };
 use std::ops::Range;
 use tyrion_formats::{ChunkRef, Entry, Event};
-use tyrion_model::filter::Window;
+use tyrion_model::{filter::Window, pass::Visitor};
+use tyrion_wire::cell::Cell;
 
 /// The number of waits that are summed at a time.
 const BATCH: usize = 64;
@@ -45,9 +46,11 @@ struct Stretch {
     last_ns: u64,
 }
 
-pub(super) struct Worker<'j, 'a> {
+pub(in crate::findings) struct Worker<'j, 'a> {
     pub(super) job: &'j Job<'a>,
     pub(super) window: Window,
+    /// Whether it leaves no wait out.
+    is_open: bool,
     threshold_ns: u64,
     pub(super) clock: Clock,
     /// When recording was on; `None` for a log without pauses.
@@ -94,8 +97,10 @@ impl<'j, 'a> Worker<'j, 'a> {
         wanted: &'j [Wanted],
         threads: &'j [Tally],
     ) -> Worker<'j, 'a> {
+        let window = job.filter.window(job.log);
         Worker {
-            window: job.filter.window(job.log),
+            is_open: window.is_open(),
+            window,
             threshold_ns: job.log.facts().threshold_ns,
             clock: Clock::new(job.log, job.axis),
             parts: (!job.log.definitions().pauses().is_empty()).then(|| job.log.recorded()),
@@ -129,44 +134,10 @@ impl<'j, 'a> Worker<'j, 'a> {
         }
     }
 
-    pub(super) fn events(&mut self, chunk: &ChunkRef) {
-        // What is damaged was told in the first pass.
-        let log = self.job.log;
-        let events =
-            if self.job.is_whole { Ok(log.events_again(chunk)) } else { log.events(chunk) };
-        let Ok(mut events) = events else { return };
-        let is_open = self.window.is_open();
-        self.next_pause = self.job.pauses.map_or(0, |pauses| pauses.first_from(chunk.first_ns));
-        if self.job.log.is_trace() {
-            events.visit_all(|entry| match entry {
-                Entry::Wait(event) => self.take(&event, is_open),
-                Entry::Traced(traced) => {
-                    self.blame(&traced);
-                    self.collector.record(&traced);
-                }
-                _ => {}
-            });
-        } else if self.job.log.has_holders() {
-            events.visit_all(|entry| match entry {
-                Entry::Wait(event) => self.take(&event, is_open),
-                Entry::Holder(answered) => self.asked(&answered),
-                _ => {}
-            });
-        } else if self.job.pauses.is_some() {
-            events.visit(|event| self.take(event, is_open));
-        } else if is_open {
-            events.visit(|event| self.put(event));
-        } else {
-            events.visit(|event| self.wait(&Short::of(event), event.thread));
-        }
-        self.sum_batch();
-        self.flush();
-    }
-
     #[inline(always)]
-    fn take(&mut self, event: &Event, is_open: bool) {
+    fn take(&mut self, event: &Event) {
         self.in_pauses(event);
-        if is_open { self.put(event) } else { self.wait(&Short::of(event), event.thread) }
+        if self.is_open { self.put(event) } else { self.wait(&Short::of(event), event.thread) }
     }
 
     /// Puts a wait into the batch. Summing many together is twice as fast as
@@ -351,6 +322,34 @@ impl<'j, 'a> Worker<'j, 'a> {
             tally.spend(spent);
         }
         (now.delay, now.first_ns, now.last_ns) = (Delay::default(), u64::MAX, 0);
+    }
+}
+
+impl Visitor for Worker<'_, '_> {
+    fn begin_chunk(&mut self, chunk: &ChunkRef) {
+        self.next_pause = self.job.pauses.map_or(0, |pauses| pauses.first_from(chunk.first_ns));
+    }
+
+    fn end_chunk(&mut self) {
+        self.sum_batch();
+        self.flush();
+    }
+
+    #[inline]
+    fn entry(&mut self, entry: &Entry<'_>) {
+        match entry {
+            Entry::Wait(event) => self.take(event),
+            Entry::Traced(traced) => {
+                self.blame(traced);
+                self.collector.record(traced);
+            }
+            Entry::Holder(answered) => self.asked(answered),
+            _ => {}
+        }
+    }
+
+    fn cell(&mut self, cell: &Cell) {
+        self.folded(cell);
     }
 }
 

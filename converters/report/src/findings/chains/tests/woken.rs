@@ -229,7 +229,7 @@ proptest! {
         let axis = Axis::of(&logs, &filter, phase_ms * MS);
         let judged = (&axis, &one.other_waits.judged);
         let of_few = || {
-            find_in((&logs, || Gathered::with_room(room)), &filter, judged, (true, true))
+            find_with(room, &logs, &filter, judged)
         };
         let [few, four_of_few] = [1, 4].map(|jobs| pool(jobs).install(of_few));
         prop_assert_eq!(&few, &four_of_few);
