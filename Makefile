@@ -36,7 +36,7 @@ test: ## Runs every check and every test, after installing what they need
 	$(MAKE) setup & fetched=$$!; $(MAKE) compiled && wait $$fetched
 	tests/setup/probe-class.sh --check
 	tests/setup/api-jar.sh --check
-	$(CARGO) test --release --workspace
+	$(CARGO) test --release --workspace --no-fail-fast
 ifdef TYRION_TEST_EVERYWHERE
 	$(CARGO) test --release --workspace --test e2e -- --ignored
 	$(MAKE) dist

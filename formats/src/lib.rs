@@ -55,7 +55,7 @@ pub use recording::{
     Entry, Event, Events, Facts, HoldMode, Lacks, LockSite, MethodDef, ModeChange, ModeSpan,
     OptionChange, Owners, Pause, Recording, Records, Sampled, ShortWaits, SparseTable, StackDef,
     Stacks, TakeRecords, Text, ThreadDef, ThreadSpan, TraceRecord, Traced, UNKNOWN, WaitSite,
-    Woken, visit_two,
+    Woken, decoded_bytes, visit_two,
 };
 pub use sniff::FileKind;
 pub use tyrion_wire as wire;

@@ -53,7 +53,10 @@ use std::{
     collections::BTreeMap,
     num::NonZeroU64,
     ops::Range,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 use tyrion_wire::{
     cell::Cell,
@@ -61,6 +64,15 @@ use tyrion_wire::{
     slot::{Counters, Pending, Tally},
     trace::AcquisitionCell,
 };
+
+/// The bytes of chunks of events that were decoded since the program began.
+static DECODED: AtomicU64 = AtomicU64::new(0);
+
+/// How many bytes of chunks of events were decoded since the program began, whoever wanted
+/// them: as often as all events were decoded so many times what the logs have.
+pub fn decoded_bytes() -> u64 {
+    DECODED.load(Relaxed)
+}
 
 /// What was recorded of one process: what it says of itself, what its ids stand
 /// for, and where its records are.
@@ -159,6 +171,7 @@ impl Recording {
                 skipped: payload.len() as u64,
             });
         }
+        DECODED.fetch_add(u64::from(chunk.committed), Relaxed);
         Ok(Events::new(payload, *chunk, &self.name))
     }
 
@@ -167,6 +180,7 @@ impl Recording {
     pub fn events_again(&self, chunk: &ChunkRef) -> Events<'_> {
         let (at, len) = (chunk.payload_at() as usize, chunk.committed as usize);
         let payload = self.bytes.settled(at, len).unwrap_or_default();
+        DECODED.fetch_add(u64::from(chunk.committed), Relaxed);
         Events::new(payload, *chunk, &self.name)
     }
 

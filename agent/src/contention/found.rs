@@ -142,7 +142,7 @@ impl Contention {
         let for_class =
             known.try_waits().is_some_and(|it| it.found.as_ref().is_some_and(is_initialization));
         match for_class {
-            true => self.recorder.is_blocked_thread(known.java_id),
+            true => self.still_waits_for_class(known.java_id),
             false => is_parked(self.status(java, thread)),
         }
     }
@@ -150,6 +150,7 @@ impl Contention {
     /// Waits are not recorded any more: what threads were found to wait for is over as
     /// far as the log goes.
     pub fn end_all_found(&'static self) {
+        self.initializations.forget();
         self.end_all(self.recorder.threads().found_waits(|_| true).iter());
     }
 

@@ -12,8 +12,8 @@ use crate::{
     jvm::{Java, Object, Vm, monitors::Spot, threads::state_of},
     log::Generation,
     recorder::{
-        Initializer,
-        threads::{Found, Owner, PendingWait, Seen, Thread, Waits},
+        InProgress, Initializer,
+        threads::{Found, PendingWait, Seen, Thread, Waits},
     },
     sync::lock,
 };
@@ -26,6 +26,11 @@ use tyrion_wire::{WaitKind, def::id, sample::ThreadState};
 
 /// So many places where it just sleeps are remembered of a thread.
 const REMEMBERED: usize = 8;
+/// After so many looks in which nobody was found who initializes anything there, it is such a
+/// place, too.
+const IN_VAIN: u32 = 4;
+/// At most so many threads are asked about in a look.
+const MANY: usize = 1024;
 /// So many looks at the end of recording, and what is between two of them.
 const LOOKS: u32 = 3;
 const MOMENT: Duration = Duration::from_millis(2);
@@ -49,6 +54,26 @@ struct Suspect {
     known: VecDeque<Spot>,
     /// What it waits for, and who initializes that, as far as it is known.
     wanted: Option<(String, Initializer)>,
+    /// Whether its wait there has been found.
+    is_found: bool,
+    /// In how many looks nobody was found who initializes what it may wait for there.
+    in_vain: u32,
+}
+
+impl Suspect {
+    /// It is elsewhere now, or runs.
+    fn moves(&mut self, to: Option<(Spot, u64)>) {
+        let known = std::mem::take(&mut self.known);
+        *self = Suspect { at: to, known, ..Suspect::default() };
+    }
+}
+
+/// A thread that the JVM is asked about.
+struct Stuck<'t> {
+    thread: Object<'t>,
+    java_id: i64,
+    since_ns: u64,
+    now_ns: u64,
 }
 
 impl Initializations {
@@ -63,7 +88,7 @@ impl Initializations {
         for &(java_id, spot) in threads {
             let Some(spot) = spot else {
                 if let Some(suspect) = suspects.get_mut(&java_id) {
-                    (suspect.at, suspect.wanted) = (None, None);
+                    suspect.moves(None);
                 }
                 continue;
             };
@@ -74,7 +99,7 @@ impl Initializations {
                         due.push((java_id, since_ns));
                     }
                 }
-                _ => (suspect.at, suspect.wanted) = (Some((spot, now_ns)), None),
+                _ => suspect.moves(Some((spot, now_ns))),
             }
         }
         due
@@ -92,8 +117,39 @@ impl Initializations {
         }
     }
 
-    fn initializer_for(&self, waiter: i64) -> Option<Initializer> {
-        Some(lock(&self.suspects).get(&waiter)?.wanted.as_ref()?.1)
+    /// Nobody initializes what a thread may wait for. Who does so may be found later, through
+    /// what others wait for.
+    fn waits_in_vain(&self, java_id: i64) {
+        let is_enough = {
+            let mut suspects = lock(&self.suspects);
+            let Some(suspect) = suspects.get_mut(&java_id) else { return };
+            suspect.in_vain += 1;
+            suspect.in_vain == IN_VAIN
+        };
+        if is_enough {
+            self.waits_for_none(java_id);
+        }
+    }
+
+    /// The wait of a thread has been found.
+    fn note_found(&self, java_id: i64) {
+        if let Some(suspect) = lock(&self.suspects).get_mut(&java_id) {
+            suspect.is_found = true;
+        }
+    }
+
+    /// Whether a thread whose wait was found is where it was then.
+    fn is_found_at(&self, java_id: i64, spot: Spot) -> bool {
+        let suspects = lock(&self.suspects);
+        let is_it = |suspect: &Suspect| {
+            suspect.is_found && suspect.at.is_some_and(|(before, _)| before == spot)
+        };
+        suspects.get(&java_id).is_some_and(is_it)
+    }
+
+    /// Nothing is looked for any more: what was seen says nothing of later.
+    pub(super) fn forget(&self) {
+        lock(&self.suspects).clear();
     }
 
     fn note_initializer(&self, waiter: i64, class: &str, found: Option<Initializer>) {
@@ -170,50 +226,55 @@ impl Contention {
     }
 
     fn look_at_stuck(&self, java: Java, stuck: &[(i64, u64)]) {
-        for &(java_id, since_ns) in stuck {
+        // Asked for once in a look, and only if somebody may wait for a class.
+        let mut known = None;
+        for &(java_id, since_ns) in stuck.iter().take(MANY) {
             let thread = self.recorder.thread_object(java, java_id);
             if !thread.is_null() {
-                self.look_at_stuck_thread(java, (thread.get(), java_id), since_ns);
+                let now_ns = clock::now_ns();
+                let stuck = Stuck { thread: thread.get(), java_id, since_ns, now_ns };
+                self.look_at_stuck_thread(java, &stuck, &mut known);
             }
             java.drop_local(thread);
         }
-    }
-
-    fn look_at_stuck_thread(
-        &self,
-        java: Java,
-        (thread, java_id): (Object<'_>, i64),
-        since_ns: u64,
-    ) {
-        let now_ns = clock::now_ns();
-        let bits = self.recorder.thread_status(java, thread);
-        let counts_as_running = bits.and_then(state_of) == Some(ThreadState::Running);
-        let class = counts_as_running
-            .then(|| self.recorder.class_to_initialize(java, thread, java_id))
-            .flatten();
-        match class {
-            Some(class) => {
-                self.found_initialization(java, (thread, java_id), &class, (since_ns, now_ns));
-            }
-            None => self.initializations.waits_for_none(java_id),
+        if let Some(known) = known {
+            known.drop_all(java);
         }
     }
 
-    /// A thread waits for the initialization of a class, given by its internal name, since
-    /// a time.
-    fn found_initialization(
+    fn look_at_stuck_thread<'j>(
         &self,
-        java: Java,
-        (thread, java_id): (Object<'_>, i64),
-        class: &str,
-        (since_ns, now_ns): (u64, u64),
+        java: Java<'j>,
+        stuck: &Stuck<'_>,
+        known: &mut Option<InProgress<'j>>,
     ) {
+        let bits = self.recorder.thread_status(java, stuck.thread);
+        let counts_as_running = bits.and_then(state_of) == Some(ThreadState::Running);
+        let class = counts_as_running
+            .then(|| self.recorder.class_to_initialize(java, stuck.thread))
+            .flatten();
+        let Some(class) = class else { return self.initializations.waits_for_none(stuck.java_id) };
+        let known = known.get_or_insert_with(|| self.recorder.in_progress(java));
+        let class = class.or_else(|| Some(known.only_class(stuck.java_id)?.to_owned()));
+        let owner_id =
+            class.as_deref().and_then(|class| self.initializer(java, known, stuck.java_id, class));
+        match class.zip(owner_id) {
+            Some((class, owner_id)) => self.found_initialization(java, stuck, &class, owner_id),
+            None => self.initializations.waits_in_vain(stuck.java_id),
+        }
+    }
+
+    /// A thread waits for the initialization of a class, given by its internal name, by a
+    /// thread of this Java id.
+    fn found_initialization(&self, java: Java, stuck: &Stuck<'_>, class: &str, owner_id: i64) {
+        let &Stuck { thread, java_id, since_ns, now_ns } = stuck;
         let generation = self.recorder.log().current();
         self.owner(&generation, java, thread);
         let Some(known) = self.recorder.threads().get(java_id).filter(|it| !it.excluded) else {
             return;
         };
-        let owner = self.initializer(&generation, java, java_id, class);
+        let owner = self.thread_of_owner(&generation, java, owner_id, || true);
+        let owner = owner.map(|owner| self.as_owner(&generation, &owner)).unwrap_or_default();
         let seen = Seen { owner, at_ns: now_ns, reenters: false };
         let found = known.try_waits().and_then(|waits| waits.found.as_ref().map(|it| it.wait));
         let Some(wait) = found.filter(|wait| wait.kind == WaitKind::Monitor) else {
@@ -224,37 +285,41 @@ impl Contention {
             let wait = PendingWait { seen: Some(seen), ..wait };
             return self.begin_found(&generation, &known, Found { wait, seen_ns: now_ns });
         };
-        self.note_seen(&Look { thread: known, wait }, &generation, seen);
+        // Of another class it would be another one, and this one is about to end.
+        if wait.start_ns == since_ns {
+            self.note_seen(&Look { thread: known, wait }, &generation, seen);
+        }
+    }
+
+    /// Whether a thread that was found to wait for a class has not moved since.
+    pub(super) fn still_waits_for_class(&self, java_id: i64) -> bool {
+        let spot = self.recorder.blocked_at(java_id);
+        spot.is_some_and(|spot| self.initializations.is_found_at(java_id, spot))
     }
 
     fn begin_found(&self, generation: &Arc<Generation>, known: &Arc<Thread>, found: Found) {
         let Some(mut waits) = known.try_waits() else { return };
         self.recorder.bring_waits(known, &mut waits, generation);
-        let is_idle = waits.innermost().is_none() && self.recorder.is_blocked_thread(known.java_id);
-        if waits.generation() == generation.number && is_idle {
+        let is_idle =
+            waits.innermost().is_none() && self.recorder.blocked_at(known.java_id).is_some();
+        if waits.generation() == generation.number && is_idle && self.is_on() {
             waits.found = Some(found);
+            self.initializations.note_found(known.java_id);
             known.publish(&mut waits, generation);
         }
     }
 
-    /// The thread that initializes a class for which another one waits.
+    /// The thread that initializes a class for which another one waits, by its Java id.
     fn initializer(
         &self,
-        generation: &Arc<Generation>,
         java: Java,
+        known: &mut InProgress<'_>,
         waiter: i64,
         class: &str,
-    ) -> Owner {
-        let before = self.initializations.initializer_for(waiter);
-        let found = before
-            .filter(|found| self.recorder.initializes_still(java, found.java_id))
-            .or_else(|| self.recorder.initializer(java, class, waiter));
+    ) -> Option<i64> {
+        let found = self.recorder.initializer(java, known, class, waiter);
         self.initializations.note_initializer(waiter, class, found);
-        let owner_id = found.map(|found| found.java_id);
-        let known = owner_id
-            .or_else(|| self.initializations.begun_by(class, waiter))
-            .and_then(|java_id| self.thread_of_owner(generation, java, java_id, || true));
-        known.map(|known| self.as_owner(generation, &known)).unwrap_or_default()
+        found.map(|found| found.java_id).or_else(|| self.initializations.begun_by(class, waiter))
     }
 
     /// The id of the lock that stands for the initialization of a class.

@@ -94,7 +94,9 @@ impl Contention {
                 // SAFETY: the environment is this thread's, as long as it is attached.
                 vm.with_thread(|env| self.look_at_found(unsafe { Java::new(env) }, &found));
             }
-            self.look_for_initializations(vm);
+            if self.is_on() {
+                self.look_for_initializations(vm);
+            }
             let before_ns = clock::now_ns().saturating_sub(OLD_NS);
             let mut looks = self.to_look_at(before_ns, nth.is_multiple_of(IDLE_ONE_IN));
             if looks.len() > MANY {
@@ -150,7 +152,9 @@ impl Contention {
 
     /// Recording ends, or pauses: looks who has what is waited for now.
     pub fn look_for_owners(&self, java: Java) {
-        self.look_for_initializations_now(java);
+        if self.is_on() {
+            self.look_for_initializations_now(java);
+        }
         self.look_at(java, &self.to_look_at(u64::MAX, true));
     }
 
@@ -158,8 +162,6 @@ impl Contention {
         let has_owner = |wait: &PendingWait| match wait.kind {
             WaitKind::ObjectWait => with_idle || wait.seen.is_some_and(|seen| seen.reenters),
             WaitKind::LockReacquire => true,
-            // That of a class has none, and is looked at with it.
-            WaitKind::Monitor => wait.monitor != 0,
             kind => kind.is_contention() && kind != WaitKind::Semaphore,
         };
         let pending = self.recorder.threads().pending_since(before_ns).into_iter();
@@ -173,6 +175,8 @@ impl Contention {
                 return;
             }
             match look.wait.kind {
+                // That of a class has none, and is looked at with it.
+                WaitKind::Monitor if look.wait.monitor == 0 => {}
                 WaitKind::Monitor => self.look_at_monitor(java, look, look.wait.monitor, false),
                 WaitKind::ObjectWait => self.look_at_object_wait(java, look),
                 _ => {}

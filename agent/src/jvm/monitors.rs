@@ -242,10 +242,10 @@ impl Monitors {
     /// Where in its code a thread is that the JVM keeps from running; `None` for others, and
     /// where that is not known.
     pub fn blocked_at(&self, thread: usize) -> Option<Spot> {
-        let (stack, instruction) = self.left_at?;
+        let (stack, instruction) = self.left_at.filter(|_| self.is_blocked(thread))?;
         let at = |offset: usize| peek::word(thread.checked_add(offset)?);
         let spot = Spot { stack: at(stack)?, instruction: at(instruction)? };
-        (spot.stack != 0 && self.is_blocked(thread)).then_some(spot)
+        (spot.stack != 0).then_some(spot)
     }
 
     fn state_of(&self, thread: usize) -> Option<u32> {

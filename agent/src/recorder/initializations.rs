@@ -40,6 +40,27 @@ struct Initialized<'j> {
     name: String,
 }
 
+/// What threads are initializing.
+pub struct InProgress<'j> {
+    classes: Vec<Initialized<'j>>,
+    /// Who initializes superclasses of a class, as far as that was asked for.
+    supers: HashMap<String, Vec<i64>>,
+}
+
+impl InProgress<'_> {
+    /// The only class that is initialized by threads other than this one.
+    pub fn only_class(&self, waiter: i64) -> Option<&str> {
+        let mut others = self.classes.iter().filter(|it| it.java_id != waiter);
+        let first = others.next()?;
+        others.all(|it| it.name == first.name).then_some(first.name.as_str())
+    }
+
+    /// Gives the references back.
+    pub fn drop_all(self, java: Java) {
+        self.classes.into_iter().for_each(|it| java.drop_local(it.class));
+    }
+}
+
 impl Recorder {
     /// The platform threads, by their Java ids, and where each of them is if the JVM keeps it
     /// from running at this moment, for whatever reason.
@@ -50,106 +71,87 @@ impl Recorder {
     }
 
     /// The same of one thread.
-    pub fn is_blocked_thread(&self, java_id: i64) -> bool {
-        let at = self.address_of(java_id);
-        self.monitors().zip(at).is_some_and(|(monitors, at)| monitors.is_blocked(at))
+    pub fn blocked_at(&self, java_id: i64) -> Option<Spot> {
+        self.monitors()?.blocked_at(self.address_of(java_id)?)
     }
 
-    /// The internal name of the class that a thread has to wait for where it is; `None` where
-    /// it initializes none. Where code does not name it, it is the one that other threads
-    /// initialize, if there is but one.
-    pub fn class_to_initialize(
-        &self,
-        java: Java,
-        thread: Object<'_>,
-        waiter: i64,
-    ) -> Option<String> {
+    /// Whether a thread is where it may wait for the initialization of a class, and which
+    /// one, by its internal name; a native method does not say which.
+    pub fn class_to_initialize(&self, java: Java, thread: Object<'_>) -> Option<Option<String>> {
         let mut frames = [jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 }];
         let count = self.ti.stack_of(thread, 0, &mut frames).ok()?;
         let &[jvmtiFrameInfo { method, location }] = frames.get(..count)? else { return None };
         if location >= 0 {
             let code = self.ti.code(java, method).ok()?;
             let pc = may_initialize(&code.code, location)?;
-            return code.with_body(|body| Some(initialized_class(body, pc)?.to_string()));
+            let class = code.with_body(|body| Some(initialized_class(body, pc)?.to_string()))?;
+            return Some(Some(class));
         }
         let (name, _) = self.ti.method_name(method).ok()?;
         let class = self.ti.class_of_method(java, method).ok()?;
-        let is_it = |&(of, called): &(&str, &str)| {
+        let is_it = |&&(of, called): &&(&str, &str)| {
             of.as_bytes() == class.as_slice() && called.as_bytes() == name.as_slice()
         };
-        NATIVE.iter().find(|native| is_it(native))?;
-        let initialized = self.initialized_by_others(java, waiter);
-        let name = initialized.first().map(|it| it.name.clone());
-        let is_one = initialized.iter().all(|it| Some(&it.name) == name.as_ref());
-        initialized.into_iter().for_each(|it| java.drop_local(it.class));
-        name.filter(|_| is_one)
+        NATIVE.iter().find(is_it).map(|_| None)
+    }
+
+    /// What all threads are initializing now. To be given back with
+    /// [`InProgress::drop_all`].
+    pub fn in_progress<'j>(&self, java: Java<'j>) -> InProgress<'j> {
+        let all = self.ti.all_threads(java).unwrap_or_default();
+        let threads: Vec<(i64, Object<'_>)> =
+            all.iter().map(|thread| (self.java_id(java, thread.get()), thread.get())).collect();
+        let classes = self.initialized_by(java, &threads);
+        all.into_iter().for_each(|thread| java.drop_local(thread));
+        InProgress { classes, supers: HashMap::new() }
     }
 
     /// The thread that initializes a class, given by its internal name, for which another
     /// one waits.
-    pub fn initializer(&self, java: Java, class: &str, waiter: i64) -> Option<Initializer> {
-        let initialized = self.initialized_by_others(java, waiter);
-        let direct = initialized.iter().find(|it| it.name == class);
-        let direct = direct.map(|it| Initializer { java_id: it.java_id, is_of_super: false });
-        let found = direct.or_else(|| {
-            // It may have come no further than to a superclass.
-            let of_super = |java_id| Initializer { java_id, is_of_super: true };
-            let is_none = initialized.is_empty();
-            let found = (!is_none).then(|| self.initializer_of_super(java, class, &initialized))?;
-            found.map(of_super)
-        });
-        initialized.into_iter().for_each(|it| java.drop_local(it.class));
-        found
+    pub fn initializer(
+        &self,
+        java: Java,
+        known: &mut InProgress<'_>,
+        class: &str,
+        waiter: i64,
+    ) -> Option<Initializer> {
+        let others = |it: &&Initialized<'_>| it.java_id != waiter;
+        let direct = known.classes.iter().filter(others).find(|it| it.name == class);
+        if let Some(direct) = direct {
+            return Some(Initializer { java_id: direct.java_id, is_of_super: false });
+        }
+        // It may have come no further than to a superclass.
+        if !known.classes.iter().any(|it| it.java_id != waiter) {
+            return None;
+        }
+        if !known.supers.contains_key(class) {
+            let found = self.initializers_of_supers(java, class, &known.classes);
+            known.supers.insert(class.to_owned(), found);
+        }
+        let of_supers = known.supers.get(class)?;
+        let java_id = of_supers.iter().copied().find(|&java_id| java_id != waiter)?;
+        Some(Initializer { java_id, is_of_super: true })
     }
 
-    fn initializer_of_super(
+    /// The threads that initialize superclasses of a class.
+    fn initializers_of_supers(
         &self,
         java: Java,
         class: &str,
         initialized: &[Initialized<'_>],
-    ) -> Option<i64> {
+    ) -> Vec<i64> {
         let signature = format!("L{class};");
-        let mut found = None;
+        let mut found = Vec::new();
         for loaded in self.ti.loaded_classes(java).unwrap_or_default() {
-            let is_it = || {
-                let of = self.ti.class_signature(loaded.get());
-                of.is_ok_and(|of| of == signature.as_bytes())
-            };
-            if found.is_none() && is_it() {
+            let of = self.ti.class_signature(loaded.get());
+            if of.is_ok_and(|of| of == signature.as_bytes()) {
                 let is_super =
                     |it: &&Initialized<'_>| java.is_subclass(loaded.get(), it.class.get());
-                found = initialized.iter().find(is_super).map(|it| it.java_id);
+                found.extend(initialized.iter().filter(is_super).map(|it| it.java_id));
             }
             java.drop_local(loaded);
         }
         found
-    }
-
-    /// Whether a thread is initializing a class, or a superclass of it, still: whether the
-    /// stack has as much of `<clinit>` as before.
-    pub fn initializes_still(&self, java: Java, java_id: i64) -> bool {
-        let thread = self.thread_object(java, java_id);
-        let initialized = match thread.is_null() {
-            true => Vec::new(),
-            false => self.initialized_by(java, &[(java_id, thread.get())]),
-        };
-        java.drop_local(thread);
-        let any = !initialized.is_empty();
-        initialized.into_iter().for_each(|it| java.drop_local(it.class));
-        any
-    }
-
-    /// What all threads but one are initializing.
-    fn initialized_by_others<'j>(&self, java: Java<'j>, waiter: i64) -> Vec<Initialized<'j>> {
-        let all = self.ti.all_threads(java).unwrap_or_default();
-        let others: Vec<(i64, Object<'_>)> = all
-            .iter()
-            .map(|thread| (self.java_id(java, thread.get()), thread.get()))
-            .filter(|&(java_id, _)| java_id != waiter)
-            .collect();
-        let initialized = self.initialized_by(java, &others);
-        all.into_iter().for_each(|thread| java.drop_local(thread));
-        initialized
     }
 
     fn initialized_by<'j>(

@@ -42,7 +42,7 @@ mod totals;
 pub use classes::lock_id_of_tag;
 pub use context::EventContext;
 pub use holders::{HolderStack, Sought};
-pub use initializations::Initializer;
+pub use initializations::{InProgress, Initializer};
 pub use takers::{Way, is_telling};
 pub use totals::Totals;
 

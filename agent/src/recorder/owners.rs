@@ -197,10 +197,12 @@ impl Recorder {
         is_still.then_some(mounted)
     }
 
-    /// Where the JVM has the platform threads, by their Java ids.
+    /// Where the JVM has the platform threads, by their Java ids, without the carriers of
+    /// virtual ones.
     pub(super) fn addresses(&self) -> Vec<(i64, usize)> {
         let known = self.owners.read();
-        known.addresses.iter().map(|(&java_id, &address)| (java_id, address)).collect()
+        let threads = known.by_address.values().filter(|thread| !thread.is_carrier);
+        threads.map(|thread| (thread.java_id, thread.at.address)).collect()
     }
 
     /// Where the JVM has a platform thread.

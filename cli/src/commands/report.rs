@@ -11,12 +11,13 @@ use crate::{
     filters::{self, FilterArgs, JobsArg, ShapeArgs},
     inputs::InputArgs,
     logs,
-    outcome::{CommandResult, Failure, tell},
+    outcome::{CommandResult, Failure, tell, tell_step},
     progress, terminal,
 };
 use clap::Args;
 use std::path::PathBuf;
-use tyrion_model::{aggregate::SampleTotals, filter::Kinds, profile::Profile};
+use tyrion_formats::{Recording, decoded_bytes};
+use tyrion_model::{aggregate::SampleTotals, filter::Kinds, profile::Profile, units::thousands};
 use tyrion_report::{
     Findings, find,
     render::{
@@ -111,8 +112,17 @@ pub fn run(args: ReportArgs) -> CommandResult {
         }
         let done = logs::tell_damage(&aggregate.damage);
         let written = write(&args, &target, &findings);
+        tell_step(|| decoded(&logs));
         args.conditions.check_written(written, done, &findings, None)
     })?
+}
+
+/// How often the events of logs were decoded.
+fn decoded(logs: &[Recording]) -> String {
+    let chunks = logs.iter().flat_map(|log| log.event_chunks());
+    let all: u64 = chunks.map(|chunk| u64::from(chunk.committed)).sum();
+    let times = decoded_bytes() as f64 / all.max(1) as f64;
+    format!("{} bytes of events were decoded {times:.1} times", thousands(all))
 }
 
 fn target(args: &ReportArgs) -> Target {

@@ -47,6 +47,10 @@ use pass::Summing;
 use sampled::Samples;
 use tyrion_formats::Recording;
 
+/// The sums of so many logs are kept until it is known what withholds work; of more, the
+/// events are decoded once more for that.
+const MANY_LOGS: usize = 64;
+
 /// How many bytes [`aggregate`] will report to its `progress` in the end.
 pub fn work_bytes(logs: &[Recording]) -> u64 {
     let chunks = logs.iter().flat_map(|log| {
@@ -132,19 +136,20 @@ fn reading(progress: &(dyn Fn(u64) + Sync)) -> Reading<'_> {
 }
 
 /// As [`aggregate`], and which waits of these logs withhold work: what
-/// [`Withheld::find`] says. Each log is read once for both.
+/// [`Withheld::find`] says. Each log is read once for both, unless there are many.
 pub fn aggregate_judging(
     logs: &[Recording],
     filter: &Filter,
     progress: &(dyn Fn(u64) + Sync),
 ) -> (Aggregate, Withheld) {
-    if filter.kinds_of_samples().is_some() && filter.kinds.asks_withheld() {
-        // Which samples are asked for depends on it.
+    identity::agree(logs);
+    // Which samples are asked for may depend on it, and the sums of many logs are not kept.
+    let depends = filter.kinds_of_samples().is_some() && filter.kinds.asks_withheld();
+    if depends || logs.len() > MANY_LOGS {
         let withheld = Withheld::find(logs, filter);
         let aggregate = aggregate_knowing(logs, filter, &withheld, progress);
         return (aggregate, withheld);
     }
-    identity::agree(logs);
     let mut judging = Judging::new(filter);
     let mut all = Vec::new();
     for (log, recording) in logs.iter().zip(recordings(logs)) {

@@ -8,7 +8,7 @@
 
 use std::sync::{
     Mutex, PoisonError,
-    atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+    atomic::{AtomicUsize, Ordering::Relaxed},
 };
 use tyrion_formats::{ChunkRef, Damage, Entry, Events, Recording};
 use tyrion_wire::{cell::Cell, trace::AcquisitionCell};
@@ -18,9 +18,6 @@ use tyrion_wire::{cell::Cell, trace::AcquisitionCell};
 const PIECE: u64 = 4 << 20;
 /// And so short that each worker gets that many, to end at about the same time.
 const PIECES_PER_WORKER: u64 = 16;
-
-/// The bytes of chunks of events that were decoded since the program began.
-static DECODED: AtomicU64 = AtomicU64::new(0);
 
 /// What one worker does with what it sees of a log: pieces, each of which has chunks of
 /// events that begin with the same thread, one after the other, and cells.
@@ -184,22 +181,14 @@ pub fn run(log: &Recording, question: &impl Question, reading: Reading<'_>) -> V
     let pieces = pieces(log, reading.with_acquisitions);
     let (next, all) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     rayon::broadcast(|_| {
-        let mut worker =
-            Worker { log, reading, visitor: question.visitor(), damage: Vec::new(), decoded: 0 };
+        let mut worker = Worker { log, reading, visitor: question.visitor(), damage: Vec::new() };
         while let Some(piece) = pieces.get(next.fetch_add(1, Relaxed)) {
             worker.piece(piece);
         }
         question.take(worker.visitor);
-        DECODED.fetch_add(worker.decoded, Relaxed);
         all.lock().unwrap_or_else(PoisonError::into_inner).append(&mut worker.damage);
     });
     all.into_inner().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// How many bytes of chunks of events were decoded by passes since the program began. A pass
-/// decodes each chunk once, however much is asked of it.
-pub fn decoded_bytes() -> u64 {
-    DECODED.load(Relaxed)
 }
 
 struct Worker<'a, V> {
@@ -207,7 +196,6 @@ struct Worker<'a, V> {
     reading: Reading<'a>,
     visitor: V,
     damage: Vec<Damage>,
-    decoded: u64,
 }
 
 impl<'a, V: Visitor> Worker<'a, V> {
@@ -217,7 +205,6 @@ impl<'a, V: Visitor> Worker<'a, V> {
                 self.visitor.begin_piece(*thread, *bytes);
                 self.chunks(chunks);
                 self.visitor.end_piece();
-                self.decoded += bytes;
             }
             Piece::Cells(chunk) => {
                 self.log.cells(chunk).for_each(|cell| self.visitor.cell(&cell));

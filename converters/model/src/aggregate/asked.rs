@@ -11,12 +11,15 @@ use super::{
     known::known_thread,
     spread::shares,
     sums::{SiteSums, Sums, ThreadSums},
-    trace::BlameKey,
 };
 use crate::filter::Window;
 use std::collections::{BTreeMap, BTreeSet};
 use tyrion_formats::{Answered, Recording};
 use tyrion_wire::def::id::{EMPTY_STACK, UNKNOWN};
+
+/// The holder: thread, stack, and place where there is no stack; the site of
+/// the wait.
+pub(super) type BlameKey = (u32, u32, u32, u32);
 
 /// The owner: thread and stack, and how many of its frames are above the one that has the
 /// lock; the site of the wait.

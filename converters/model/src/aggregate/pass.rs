@@ -361,5 +361,6 @@ impl Visitor for Worker<'_> {
 
     fn acquisitions(&mut self, cell: &AcquisitionCell) {
         self.tracer.cell(cell);
+        self.hand_over();
     }
 }

@@ -2,7 +2,7 @@
 //! holds, and blame, all of trace mode, and who ended waits.
 
 use super::{
-    asked::Asked,
+    asked::{Asked, BlameKey},
     hash::Table,
     known::{known_class, known_thread},
     sums::Sums,
@@ -131,10 +131,6 @@ impl CellSums {
 pub(super) type CellKey = (u32, u32, u32);
 /// The same and a stack that was sampled.
 pub(super) type SampleKey = (u32, u32, u32, u32);
-/// The holder: thread, stack, and place where there is no stack; the site of
-/// the wait.
-pub(super) type BlameKey = (u32, u32, u32, u32);
-
 /// Who ended a wait: thread and stack; the site of the wait.
 pub(super) type WakeKey = (u32, u32, u32);
 
