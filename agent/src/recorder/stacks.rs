@@ -200,18 +200,23 @@ impl Recorder {
         first: impl Fn(&[jvmtiFrameInfo]) -> usize,
     ) {
         let is_virtual = context.thread.is_virtual();
-        let mut compare = || {
+        // Nobody tells when a redefinition is over: what was known may be of before it, of the
+        // same code under the ids that the JVM told then.
+        let redefines = self.versions.redefinitions() != 0;
+        let mut compare = |is_second: bool| {
             let code = code(context.thread)?;
             let known = context.lane.walked(code).map(|known| known.print);
             let (count, _) = walker.stack(java, is_virtual, context.frames)?;
             let walked = self.kept_print(&context.frames[..count], &first);
             let count = self.ti.stack(java, context.frames);
             let told = self.kept_print(&context.frames[..count], &first);
-            Some((known.is_some(), walked == told && known.is_none_or(|known| known == told)))
+            let is_known = (is_second && redefines) || known.is_none_or(|known| known == told);
+            Some((known.is_some(), walked == told && is_known))
         };
-        if let Some((is_known, is_same)) = compare() {
+        if let Some((is_known, is_same)) = compare(false) {
             // Where the second walk is not sure any more, nothing is told of it.
-            walker.compared(is_known, is_same || compare().is_none_or(|(_, is_same)| is_same));
+            let is_same = is_same || compare(true).is_none_or(|(_, is_same)| is_same);
+            walker.compared(is_known, is_same);
         }
     }
 
