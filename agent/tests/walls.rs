@@ -33,8 +33,8 @@ const CRATES: [&str; 11] = [
 /// The agent's modules from the bottom up. Those on one line do not know each
 /// other, nor anything above.
 const AGENT: [&[&str]; 9] = [
-    &["clock", "fingerprint", "message", "random", "sync", "table"],
-    &["spawn"],
+    &["clock", "fingerprint", "message", "sync", "table"],
+    &["random", "spawn"],
     &["own_cpu"],
     &["groups", "jvm"],
     &["log"],

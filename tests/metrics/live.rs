@@ -8,6 +8,7 @@ use serde_json::Value;
 use std::{collections::BTreeMap, io::Read, path::Path, process::Command};
 
 on_jdks!(a_storm: two);
+on_jdks!(threads_that_wait: one);
 on_jdks!(in_trace_mode: one);
 
 const COUNTERS: [&str; 4] = [
@@ -64,13 +65,6 @@ fn a_storm(jdk: &Jdk) {
     let pid = running.jvm().to_string();
     let by_pid = Served::new(&pid, &[]);
     let by_log = Served::new(text(&running.log), &[]);
-    let waiting = wait_for("a thread that waits", || {
-        let text = by_pid.scrape();
-        let waiting = samples(&text, "tyrion_threads_waiting").values().sum::<u64>();
-        (waiting != 0).then_some(text)
-    });
-    assert!(waiting.contains(&format!("pid=\"{pid}\"")), "{waiting}");
-    assert!(waiting.contains("program=\"tyrion.truth.Truth\""), "{waiting}");
     let (scrapes, last) = follow(&by_pid);
     assert!(scrapes > 1);
     let ended = running.finish();
@@ -89,6 +83,22 @@ fn a_storm(jdk: &Jdk) {
         assert!(status.success(), "{signal}: {status}");
         assert!(said.contains("the recording has ended; its last values are served"), "{said}");
     }
+}
+
+/// They wait until they have been seen.
+fn threads_that_wait(jdk: &Jdk) {
+    let mut running = Program::truth(jdk, "deadlock lock others").start();
+    running.await_line("deadlocked");
+    let pid = running.jvm().to_string();
+    let served = Served::new(&pid, &[]);
+    let waiting = wait_for("a thread that waits", || {
+        let text = served.scrape();
+        let waiting = samples(&text, "tyrion_threads_waiting").values().sum::<u64>();
+        (waiting >= 2).then_some(text)
+    });
+    assert!(waiting.contains(&format!("pid=\"{pid}\"")), "{waiting}");
+    assert!(waiting.contains("program=\"tyrion.truth.Truth\""), "{waiting}");
+    running.kill_jvm();
 }
 
 /// All holds are measured, so that nothing is estimated.
