@@ -1,8 +1,8 @@
 //! What the report says first, of programs of which it is known.
 
 use crate::support::{
-    Jdk, Program, Report, list, on_jdks, out, output, run, share, stdout_of, subject_jar, text,
-    text_of, tyrion,
+    Jdk, Program, Report, list, number, on_jdks, out, output, run, share, stdout_of, subject_jar,
+    text, text_of, tyrion,
 };
 use serde_json::Value;
 use std::{collections::BTreeSet, path::Path};
@@ -125,12 +125,22 @@ fn idle(jdk: &Jdk) {
 }
 
 /// The demo's one lock too many.
-fn check_demo(verdict: &Value, known_by: &str) {
+fn check_demo(log: &Path, known_by: &str) {
+    let verdict = &verdict(log);
     assert_eq!(text_of(verdict, "finding"), "locks", "{verdict:#}");
     let lock = &verdict["lock"];
     // Where others want the processors, too, its connections are kept for longer, and the
     // pool is what tellers wait for most.
     if text_of(&lock["lock"], "name") == "ConnectionPool.free" {
+        let report = Report::of(log);
+        let rows = list(report.section("contended"), "locks");
+        let wait_of = |class: &str| {
+            let of_class = rows.iter().filter(|row| text_of(&row["lock"], "class") == class);
+            of_class.map(|row| number(row, "wait_ns")).sum::<u64>()
+        };
+        let (pool, log) =
+            (wait_of("java.util.concurrent.Semaphore"), wait_of("com.acme.bank.AuditLog"));
+        assert!(pool > log, "{pool} ns at the pool, {log} at the log: {verdict:#}");
         let said = verdict["lines"][1].as_str().unwrap();
         assert!(said.contains("ConnectionPool.borrow"), "{said}");
         return check_next(verdict);
@@ -154,13 +164,13 @@ fn bank(jdk: &Jdk) -> Program {
 
 fn demo(jdk: &Jdk) {
     let recording = bank(jdk).record();
-    check_demo(&verdict(&recording.log), "asked");
+    check_demo(&recording.log, "asked");
     check_length(&recording.log);
 }
 
 fn demo_traced(jdk: &Jdk) {
     let recording = bank(jdk).traced().record();
-    check_demo(&verdict(&recording.log), "charged");
+    check_demo(&recording.log, "charged");
     check_length(&recording.log);
 }
 

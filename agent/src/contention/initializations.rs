@@ -2,9 +2,10 @@
 //!
 //! No event tells of such a wait. So every half second the agent looks where the threads
 //! are that the JVM keeps from running. Of one that is found at the same place of its code
-//! twice, it asks the JVM: if it counts as running, and is at an instruction that has a class
-//! initialized, it waits for that, since it was found there first. Shorter waits are not
-//! seen. The JVM is not asked again about a place where a thread just sleeps.
+//! twice, it asks the JVM: if it counts as running, is at an instruction that has a class
+//! initialized, and another thread initializes that class, it waits for that, since it was
+//! found there first. Shorter waits are not seen. The JVM is not asked again about a place
+//! where a thread just sleeps.
 
 use super::{Contention, owners::Look};
 use crate::{

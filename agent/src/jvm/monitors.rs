@@ -234,15 +234,11 @@ impl Monitors {
         self.state_of(thread) == Some(IN_NATIVE)
     }
 
-    /// Whether the JVM keeps a thread, which may be gone, from running.
-    pub fn is_blocked(&self, thread: usize) -> bool {
-        self.state_of(thread) == Some(BLOCKED)
-    }
-
-    /// Where in its code a thread is that the JVM keeps from running; `None` for others, and
-    /// where that is not known.
+    /// Where in its code a thread, which may be gone, is that the JVM keeps from running;
+    /// `None` for others, and where that is not known.
     pub fn blocked_at(&self, thread: usize) -> Option<Spot> {
-        let (stack, instruction) = self.left_at.filter(|_| self.is_blocked(thread))?;
+        let is_blocked = self.state_of(thread) == Some(BLOCKED);
+        let (stack, instruction) = self.left_at.filter(|_| is_blocked)?;
         let at = |offset: usize| peek::word(thread.checked_add(offset)?);
         let spot = Spot { stack: at(stack)?, instruction: at(instruction)? };
         (spot.stack != 0).then_some(spot)

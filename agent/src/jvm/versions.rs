@@ -5,7 +5,7 @@
 //! thread still runs gets another id, or is the same code.
 
 use super::walk::word;
-use crate::fingerprint::fold;
+use crate::{clock, fingerprint::fold};
 use jvmti_bindings::sys::jni::jmethodID;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -13,19 +13,25 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// what is the method now.
 const LAST_WITH_WORDS: u32 = 25;
 
+/// The JVM asks agents for a class's new code so long before the class has it, ns; nobody
+/// tells when it has.
+const CHANGES_WITHIN_NS: u64 = 10_000_000;
+
 /// Tells versions of methods apart.
 pub struct MethodVersions {
     has_words: bool,
     /// How often classes were redefined, as far as the agent was told: what was freed then
     /// may be another method by now.
     redefined: AtomicU64,
+    /// When the agent was told last, monotonic ns.
+    told_ns: AtomicU64,
 }
 
 impl MethodVersions {
     /// For a version of the JDK.
     pub fn new(jdk: Option<u32>) -> MethodVersions {
         let has_words = jdk.is_some_and(|jdk| jdk <= LAST_WITH_WORDS);
-        MethodVersions { has_words, redefined: AtomicU64::new(0) }
+        MethodVersions { has_words, redefined: AtomicU64::new(0), told_ns: AtomicU64::new(0) }
     }
 
     /// What tells this version of a method from the others with its id. The JVM has told
@@ -52,8 +58,15 @@ impl MethodVersions {
         self.redefined.load(Relaxed)
     }
 
+    /// Whether a class may be about to be redefined, of which the agent was told.
+    pub fn may_change(&self) -> bool {
+        let told_ns = self.told_ns.load(Relaxed);
+        told_ns != 0 && clock::now_ns().saturating_sub(told_ns) < CHANGES_WITHIN_NS
+    }
+
     /// A class is about to be redefined, or was just now.
     pub fn note_redefinition(&self) {
+        self.told_ns.store(clock::now_ns(), Relaxed);
         self.redefined.fetch_add(1, Relaxed);
     }
 }

@@ -180,7 +180,9 @@ impl Recorder {
         };
         let print = self.kept_print(&context.frames[..count], &first);
         let stack = self.of_current(context, java, (wanted, group), count, &first);
-        // If it is to go on being that, with the code of these frames.
+        // If it is to go on being that, with the code of these frames: while a class is being
+        // redefined, the JVM may still tell the ids of before.
+        let is_lasting = is_lasting && !self.versions.may_change();
         if let Some((first, second)) = code.filter(|_| is_lasting) {
             context.lane.trim();
             context.lane.walked.insert(first, Walked { second, stack, print });
@@ -200,23 +202,18 @@ impl Recorder {
         first: impl Fn(&[jvmtiFrameInfo]) -> usize,
     ) {
         let is_virtual = context.thread.is_virtual();
-        // Nobody tells when a redefinition is over: what was known may be of before it, of the
-        // same code under the ids that the JVM told then.
-        let redefines = self.versions.redefinitions() != 0;
-        let mut compare = |is_second: bool| {
+        let mut compare = || {
             let code = code(context.thread)?;
             let known = context.lane.walked(code).map(|known| known.print);
             let (count, _) = walker.stack(java, is_virtual, context.frames)?;
             let walked = self.kept_print(&context.frames[..count], &first);
             let count = self.ti.stack(java, context.frames);
             let told = self.kept_print(&context.frames[..count], &first);
-            let is_known = (is_second && redefines) || known.is_none_or(|known| known == told);
-            Some((known.is_some(), walked == told && is_known))
+            Some((known.is_some(), walked == told && known.is_none_or(|known| known == told)))
         };
-        if let Some((is_known, is_same)) = compare(false) {
+        if let Some((is_known, is_same)) = compare() {
             // Where the second walk is not sure any more, nothing is told of it.
-            let is_same = is_same || compare(true).is_none_or(|(_, is_same)| is_same);
-            walker.compared(is_known, is_same);
+            walker.compared(is_known, is_same || compare().is_none_or(|(_, is_same)| is_same));
         }
     }
 

@@ -32,19 +32,14 @@ pub trait Visitor {
     fn end_chunk(&mut self) {}
     /// A record of a chunk.
     fn entry(&mut self, entry: &Entry<'_>);
-    /// All records of a chunk, for who has a faster way than one after the other.
-    #[inline]
-    fn entries(&mut self, events: &mut Events<'_>) {
-        events.visit_all(|entry| self.entry(&entry));
-    }
     /// Whether two chunks may be decoded together, by [`Visitor::two_chunks`].
     fn takes_two(&self) -> bool {
         false
     }
     /// All records of two chunks.
     fn two_chunks<'e>(&mut self, first: &mut Events<'e>, second: &mut Events<'e>) {
-        self.entries(first);
-        self.entries(second);
+        first.visit_all(|entry| self.entry(&entry));
+        second.visit_all(|entry| self.entry(&entry));
     }
     /// Waits that were folded.
     fn cell(&mut self, _cell: &Cell) {}
@@ -237,7 +232,7 @@ impl<'a, V: Visitor> Worker<'a, V> {
     fn one(&mut self, chunk: &'a ChunkRef) {
         let Some(mut events) = self.events(chunk) else { return };
         self.visitor.begin_chunk(chunk);
-        self.visitor.entries(&mut events);
+        events.visit_all(|entry| self.visitor.entry(&entry));
         self.visitor.end_chunk();
         self.damage.extend(events.damage());
     }
@@ -249,7 +244,7 @@ impl<'a, V: Visitor> Worker<'a, V> {
                 self.damage.extend([a.damage(), b.damage()].into_iter().flatten());
             }
             (Some(mut events), None) | (None, Some(mut events)) => {
-                self.visitor.entries(&mut events);
+                events.visit_all(|entry| self.visitor.entry(&entry));
                 self.damage.extend(events.damage());
             }
             (None, None) => {}
