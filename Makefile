@@ -2,7 +2,8 @@
 
 CARGO ?= cargo
 DEMO := target/demo
-TYRION := target/release/tyrion
+# What tests run and the demo shows: what is handed on takes twice as long to compile.
+PROFILE := $(if $(TYRION_TEST_EVERYWHERE),release,light)
 
 # Any one of these that is there does for the demo.
 DEMO_JDK ?= 17
@@ -25,10 +26,11 @@ build: ## Builds tyrion and its agent into target/release; needs Rust alone
 	$(CARGO) build --release
 	tests/setup/split-debug.sh target/release
 
-demo: build ## Records a bank's server, converts to all formats, says where the lock is
-	tests/setup/jdks.sh $(DEMO_JDK)
+demo: ## Records a bank's server, converts to all formats, says where the lock is
+	tests/setup/jdks.sh $(DEMO_JDK) & fetched=$$!; \
+	    $(CARGO) build --profile $(PROFILE) && wait $$fetched
 	tests/setup/java-classes.sh
-	tests/setup/demo.sh $(DEMO) target/jdks/$(DEMO_JDK)/bin/java
+	tests/setup/demo.sh $(DEMO) target/jdks/$(DEMO_JDK)/bin/java target/$(PROFILE)/tyrion
 
 # What is fetched waits for the network, and what is compiled for the processors: both
 # at once save minutes on a new machine.
@@ -36,28 +38,29 @@ test: ## Runs every check and every test, after installing what they need
 	$(MAKE) setup & fetched=$$!; $(MAKE) compiled && wait $$fetched
 	tests/setup/probe-class.sh --check
 	tests/setup/api-jar.sh --check
-	$(CARGO) test --release --workspace --no-fail-fast
+	$(CARGO) test --profile $(PROFILE) --workspace --no-fail-fast
 ifdef TYRION_TEST_EVERYWHERE
-	$(CARGO) test --release --workspace --test e2e -- --ignored
+	$(CARGO) test --profile $(PROFILE) --workspace --test e2e -- --ignored
 	$(MAKE) dist
 	$(MAKE) dist-check
 	$(MAKE) dist-aarch64
 endif
 
+# All at once: where one crate alone is left to compile, a processor has nothing to do.
 compiled:
 	$(MAKE) check
-	$(MAKE) build
-	$(CARGO) test --release --workspace --no-run
+	$(CARGO) build --profile $(PROFILE) --workspace --all-targets
 
 test-everywhere: ## As test, and what is slow or was tried on another JDK already
 	TYRION_TEST_EVERYWHERE=1 $(MAKE) test
 
 # `[!e]*` is every integration test but e2e. Always with --workspace: for one
 # package alone Cargo chooses other features of some crates, and builds them anew.
-test-quick: build ## Runs what needs no JVM, and some end-to-end tests on one JDK
+test-quick: ## Runs what needs no JVM, and some end-to-end tests on one JDK
+	$(CARGO) build --profile $(PROFILE) --workspace --all-targets
 	tests/setup/java-classes.sh
-	$(CARGO) test --release --workspace --lib --bins --test '[!e]*'
-	$(CARGO) test --release --workspace --test e2e -- $(QUICK)
+	$(CARGO) test --profile $(PROFILE) --workspace --lib --bins --test '[!e]*'
+	$(CARGO) test --profile $(PROFILE) --workspace --test e2e -- $(QUICK)
 
 setup: ## Gets the Java runtimes and the tools that the tests need
 	tests/setup/jdks.sh
@@ -72,8 +75,8 @@ endif
 
 check: ## Checks format, lints, documentation, scripts, and dependencies' licences
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps --document-private-items
+	$(CARGO) clippy --profile $(PROFILE) --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --profile $(PROFILE) --workspace --no-deps --document-private-items
 	@if command -v shellcheck >/dev/null; then \
 	    shellcheck -x tests/*/*.sh packaging/*.sh .ci/run; \
 	else echo "no shellcheck: scripts are not checked"; fi

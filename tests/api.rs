@@ -16,7 +16,7 @@ on_jdks!(a_block_is_sampled: ends);
 on_jdks!(many_blocks_are_sampled: two);
 on_jdks!(blocks_that_are_never_closed: one);
 on_jdks!(blocks_without_a_log: one);
-on_jdks!(an_agent_that_comes_later: three);
+on_jdks!(an_agent_that_comes_later: ends, everywhere three);
 
 fn jar() -> PathBuf {
     root().join("agent/java/tyrion-api.jar")
@@ -209,7 +209,9 @@ fn a_block_is_sampled(jdk: &Jdk) {
 fn many_blocks_are_sampled(jdk: &Jdk) {
     let program = Program::class(jdk, "tyrion.sampling.Blocks 5000").jar(&jar());
     let recording = program.record();
-    assert!(recording.number("started") <= 2, "{}", recording.said);
+    // The agent's other threads are known to the JVM while they look at its threads.
+    let (started, begun) = (recording.number("started"), recording.number("blocks"));
+    assert!(begun > 200 && started * 20 < begun, "{}", recording.said);
     let blocks = dump(&recording.log, &["sample"]);
     assert!(blocks.len() > 200, "{} samples", blocks.len());
 }

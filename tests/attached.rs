@@ -13,15 +13,15 @@ use crate::{
 };
 use std::time::{Duration, Instant};
 
-on_jdks!(holders: all);
-on_jdks!(threads_together: three);
-on_jdks!(outcomes: all);
-on_jdks!(names: all);
-on_jdks!(conditions: all);
+on_jdks!(holders: ends, everywhere all);
+on_jdks!(threads_together: ends, everywhere three);
+on_jdks!(outcomes: ends, everywhere all);
+on_jdks!(names: ends, everywhere all);
+on_jdks!(conditions: ends, everywhere all);
 on_jdks!(two_virtual_threads: since(21));
 on_jdks!(many_virtual_threads: only(21), everywhere newest);
 on_jdks!(natives_where_probes_are_usual: newest, everywhere three);
-on_jdks!(waits_under_way: all);
+on_jdks!(waits_under_way: ends, everywhere all);
 on_jdks!(waits_under_way_over_a_pause: one);
 on_jdks!(a_log_tells_when_recording_begins: two);
 on_jdks!(names_of_virtual_threads_locks: since(21));

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::{path::Path, process::Command, time::Duration};
 use tempfile::TempDir;
 
-on_jdks!(attached_to_a_running_jvm: all);
+on_jdks!(attached_to_a_running_jvm: newest, everywhere all);
 on_jdks!(switched_on_after_a_start: one);
 on_jdks!(stop_without_an_agent: one);
 

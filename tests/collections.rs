@@ -8,10 +8,10 @@ use serde_json::Value;
 use std::{fs::File, path::Path, process::Command};
 use tyrion_formats::Collection;
 
-on_jdks!(each_is_recorded: all);
-on_jdks!(each_is_recorded_when_attached: all);
-on_jdks!(checked_by_the_jvm: all);
-on_jdks!(each_collector_tells: all);
+on_jdks!(each_is_recorded: ends, everywhere all);
+on_jdks!(each_is_recorded_when_attached: ends, everywhere all);
+on_jdks!(checked_by_the_jvm: ends, everywhere all);
+on_jdks!(each_collector_tells: ends, everywhere all);
 on_jdks!(each_file_has_its_own: one, everywhere two);
 on_jdks!(none_is_recorded_in_a_pause: one);
 

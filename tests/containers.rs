@@ -21,7 +21,7 @@ use std::{
     time::Instant,
 };
 
-on_jdks!(a_container_is_recorded_from_outside: three);
+on_jdks!(a_container_is_recorded_from_outside: ends, everywhere three);
 on_jdks!(a_root_folder_is_a_path_here: one);
 on_jdks!(a_root_folder_may_be_read_only: one);
 on_jdks!(without_a_tmp_the_way_out_is_named: one);
@@ -30,7 +30,7 @@ on_jdks!(an_image_with_the_agent_needs_no_copy: one);
 on_jdks!(a_user_namespace_is_no_hindrance: two);
 on_jdks!(a_log_goes_where_the_jvm_can_write: one);
 on_jdks!(a_tmp_open_to_others_is_vouched_for: one);
-on_jdks!(a_copy_that_was_removed_is_not_needed: three);
+on_jdks!(a_copy_that_was_removed_is_not_needed: ends, everywhere three);
 on_jdks!(a_sidecar_of_the_same_user_works: one);
 
 /// What a container without a /tmp is told to do.

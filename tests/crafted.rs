@@ -116,6 +116,7 @@ fn run(folder: &TempDir, memory: u64, command: &[&str]) -> Output {
 }
 
 #[test]
+#[ignore = "make test-everywhere runs it"]
 fn deep_stacks_take_no_memory() {
     let folder = written(write_deep);
     for command in [
@@ -143,6 +144,7 @@ fn deep_stacks_take_no_memory() {
 }
 
 #[test]
+#[ignore = "make test-everywhere runs it"]
 fn long_names_are_not_kept() {
     let folder = written(write_nested);
     for command in [&["dump"][..], &["dump", "--json"], &["info", "--jobs", "2"]] {

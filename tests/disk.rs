@@ -14,16 +14,16 @@ use std::{
 };
 
 on_jdks!(disk_full_on_the_way: one, everywhere two);
-on_jdks!(room_again: one, everywhere two);
+on_jdks!(room_again: everywhere two);
 on_jdks!(room_again_in_another_file: one);
-on_jdks!(room_is_not_awaited_after_a_stop: one);
+on_jdks!(room_is_not_awaited_after_a_stop: everywhere one);
 on_jdks!(disk_full_from_the_start: one);
 on_jdks!(read_only_folder: one);
 on_jdks!(no_folder: one);
 on_jdks!(deleted_log: one);
 on_jdks!(status_tells_why: one);
 on_jdks!(truncated_log: one, everywhere two);
-on_jdks!(probes_are_switched_off: three);
+on_jdks!(probes_are_switched_off: ends, everywhere three);
 
 /// The program ended well, and one line of ours names the log.
 fn check_unharmed(output: &Output, log: &Path) -> String {

@@ -16,12 +16,12 @@ use std::{
 };
 use tempfile::TempDir;
 
-on_jdks!(sums_are_those_of_jfr: ends, everywhere all);
+on_jdks!(sums_are_those_of_jfr: newest, everywhere all);
 on_jdks!(every_command_reads_it: one);
 on_jdks!(what_is_below_the_threshold_is_told: ends);
-on_jdks!(virtual_threads_have_their_names: since(21));
+on_jdks!(virtual_threads_have_their_names: newest, everywhere since(21));
 on_jdks!(pinned_threads_wait_once: since(21));
-on_jdks!(a_killed_jvm_leaves_what_was_flushed: two);
+on_jdks!(a_killed_jvm_leaves_what_was_flushed: newest, everywhere two);
 
 /// What is recorded of every wait, and more.
 const ALL: &str = "testdata/jfr/all.jfc";

@@ -12,8 +12,8 @@ use std::{
     process::{Command, Output},
 };
 
-on_jdks!(calls_that_a_container_refuses: three);
-on_jdks!(calls_that_an_old_kernel_has_not: three);
+on_jdks!(calls_that_a_container_refuses: ends, everywhere three);
+on_jdks!(calls_that_an_old_kernel_has_not: ends, everywhere three);
 on_jdks!(attaching_from_such_a_container: one);
 on_jdks!(blocks_cannot_be_reserved: one);
 on_jdks!(blocks_that_are_written_may_find_no_room: one);

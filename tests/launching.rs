@@ -14,7 +14,7 @@ use std::{
 use tempfile::TempDir;
 
 on_jdks!(statuses: one);
-on_jdks!(signals: three);
+on_jdks!(signals: ends, everywhere three);
 on_jdks!(wrappers: one, everywhere two);
 on_jdks!(child_jvms: one);
 on_jdks!(tool_options_of_the_users: one);

@@ -10,12 +10,12 @@ use crate::{
 use serde_json::Value;
 use std::{collections::BTreeMap, fs::File, path::Path, process::Command, time::Duration};
 
-on_jdks!(there_and_back: all);
+on_jdks!(there_and_back: newest, everywhere all);
 on_jdks!(locks_after_a_sample: one);
 on_jdks!(what_cannot_change: one);
 on_jdks!(parked_over_the_change: since(21));
 on_jdks!(classes_loaded_in_another_mode: two);
-on_jdks!(classes_without_probes_stay_as_they_are: all);
+on_jdks!(classes_without_probes_stay_as_they_are: ends, everywhere all);
 on_jdks!(only_what_is_included_is_redefined: one);
 on_jdks!(trace_mode_that_cannot_begin: two);
 

@@ -3,9 +3,9 @@
 use crate::support::{Jdk, Program, Recording, assert_between, list, ms, number, on_jdks, threads};
 use serde_json::Value;
 
-on_jdks!(outcomes: all);
-on_jdks!(locks_taken_again: all);
-on_jdks!(names: all);
+on_jdks!(outcomes: ends, everywhere all);
+on_jdks!(locks_taken_again: ends, everywhere all);
+on_jdks!(names: ends, everywhere all);
 
 fn outcomes(jdk: &Jdk) {
     check_outcomes(&Program::truth(jdk, "outcomes").record());

@@ -2,15 +2,14 @@
 //! agent saw it at random moments; and at the end, where only those that will wait for ever
 //! are in a deadlock.
 
-use crate::support::{
-    Jdk, Program, Recording, Report, Wait, list, number, on_jdks, share, text_of,
-};
+use crate::support::{Jdk, Program, Recording, Report, Wait, list, number, on_jdks, text_of};
+use serde_json::Value;
 use std::{collections::BTreeMap, fmt};
 
-on_jdks!(owners_are_known: all);
+on_jdks!(owners_are_known: ends, everywhere all);
 on_jdks!(owners_are_known_attached: two, everywhere all);
 on_jdks!(virtual_owners_are_known: since(21));
-on_jdks!(waits_for_classes: all);
+on_jdks!(waits_for_classes: ends, everywhere all);
 on_jdks!(code_of_holders: two, everywhere all);
 on_jdks!(only_deadlocks_are_deadlocks: ends, everywhere three);
 on_jdks!(only_deadlocks_are_deadlocks_of_virtual_threads: since(21));
@@ -73,16 +72,25 @@ fn code_of_holders(jdk: &Jdk) {
         assert_eq!(text_of(blockers, "source"), "asked");
         let made = |name: &str| recording.number(&format!("{name}_made_wait_ns")) as f64;
         let truth = made("long") / NAMES.map(made).iter().sum::<f64>();
-        let threads = list(blockers, "threads");
-        let long = threads.iter().filter(|pair| text_of(pair, "holders") == "long");
-        let seen: f64 = long.map(|pair| share(pair, "wait_share")).sum();
-        // Looks are late rather when threads compute, as the short holds here do.
-        assert!(seen > truth - 0.2, "{kind}: {seen} of the wait, not {truth}");
-        let in_sleep = list(blockers, "code").iter().filter(|pair| {
+        let known_ns = number(blockers, "known_ns") as f64;
+        let sum = |rows: Vec<&Value>| -> (f64, f64) {
+            let of = |key: &str| rows.iter().map(|row| number(row, key) as f64).sum::<f64>();
+            (of("wait_ns") / known_ns, of("wait_error_ns") / known_ns)
+        };
+        let threads = list(blockers, "threads").iter();
+        let (seen, error) =
+            sum(threads.filter(|pair| text_of(pair, "holders") == "long").collect());
+        // How many looks there were depends on the machine; that they tell something does not.
+        // What the program calls waiting is not quite the same: short waits are none.
+        assert!(error > 0.0 && error < 0.6, "{kind}: {seen} within {error}");
+        let most = 3.0 * error + 0.25;
+        assert!((seen - truth).abs() < most, "{kind}: {seen} of the wait, not {truth}, {error}");
+        let is_asleep = |pair: &&Value| {
             list(pair, "holder_stack").iter().any(|it| it.as_str().unwrap().contains("holdLong"))
-        });
-        let in_sleep: u64 = in_sleep.map(|pair| number(pair, "wait_ns")).sum();
-        assert!(in_sleep * 2 > number(blockers, "known_ns"), "{blockers:#}");
+        };
+        let (asleep, error) = sum(list(blockers, "code").iter().filter(is_asleep).collect());
+        let most = 3.0 * error + 0.25;
+        assert!((asleep - truth).abs() < most, "{kind}: {asleep} in sleep, not {truth}, {error}");
         let verdict = report.section("verdict");
         let lock = &verdict["lock"];
         assert_eq!(text_of(lock, "holder_known_by"), "asked", "{verdict:#}");

@@ -16,7 +16,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-on_jdks!(until_interrupted: three);
+on_jdks!(until_interrupted: ends, everywhere three);
 on_jdks!(until_the_jvm_ends: one);
 on_jdks!(once_more_and_beside_a_recording: one);
 on_jdks!(of_a_command: one);

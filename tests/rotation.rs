@@ -14,8 +14,8 @@ use std::{
 };
 use tyrion_wire::header::field::USED_LEN;
 
-on_jdks!(storms_over_many_files: one, everywhere two);
-on_jdks!(waits_that_outlast_files: one, everywhere two);
+on_jdks!(storms_over_many_files: everywhere two);
+on_jdks!(waits_that_outlast_files: everywhere two);
 on_jdks!(a_file_says_that_others_follow: one);
 on_jdks!(held_across_files: everywhere two);
 on_jdks!(threads_that_come_and_go: one, everywhere two);

@@ -3,7 +3,7 @@
 use crate::support::{Jdk, Program, Recording, assert_close, on_jdks};
 use serde_json::Value;
 
-on_jdks!(storms: one, everywhere three);
+on_jdks!(storms: everywhere three);
 on_jdks!(a_thousand_appending_threads: everywhere two);
 
 const THRESHOLDS: [&str; 3] = ["0", "auto", "1ms"];

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-on_jdks!(a_storm: two);
+on_jdks!(a_storm: newest, everywhere two);
 
 const TARGET: &str = "tyrion.truth.Storm$Target";
 

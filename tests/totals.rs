@@ -8,7 +8,7 @@ use crate::support::{
 use std::{path::Path, process::Command};
 
 on_jdks!(hsqldb: one, everywhere two);
-on_jdks!(derby: one, everywhere two);
+on_jdks!(derby: everywhere two);
 
 fn hsqldb(jdk: &Jdk) {
     record_and_compare(jdk, "hsqldb.jar", "jdbc:hsqldb:mem:bank");

@@ -2,12 +2,12 @@
 
 use crate::support::{Jdk, Program, Wait, assert_between, list, ms, number, on_jdks, wait_line};
 
-on_jdks!(holders: all);
-on_jdks!(threads_together: all);
+on_jdks!(holders: ends, everywhere all);
+on_jdks!(threads_together: newest, everywhere all);
 on_jdks!(private_locks: two);
-on_jdks!(idle_threads: all);
-on_jdks!(locks_moved_by_gc: all);
-on_jdks!(locks_inside_the_jdk: all);
+on_jdks!(idle_threads: ends, everywhere all);
+on_jdks!(locks_moved_by_gc: ends, everywhere all);
+on_jdks!(locks_inside_the_jdk: ends, everywhere all);
 
 /// A `holder-…` scenario and what is to be seen of it.
 struct Holder {

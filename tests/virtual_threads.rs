@@ -9,10 +9,10 @@ use serde_json::Value;
 use std::collections::HashMap;
 
 on_jdks!(two_virtual_threads: since(21));
-on_jdks!(many_on_a_monitor: since(21));
-on_jdks!(many_on_a_lock: since(21));
-on_jdks!(many_are_blamed: newest, everywhere since(21));
-on_jdks!(more_at_once_than_a_table_has: only(21));
+on_jdks!(many_on_a_monitor: newest, everywhere since(21));
+on_jdks!(many_on_a_lock: newest, everywhere since(21));
+on_jdks!(many_are_blamed: everywhere since(21));
+on_jdks!(more_at_once_than_a_table_has: everywhere only(21));
 on_jdks!(interrupted_in_blocking_nio: only(21));
 
 fn two_virtual_threads(jdk: &Jdk) {

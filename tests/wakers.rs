@@ -7,11 +7,11 @@ use crate::support::{
 use serde_json::Value;
 use std::path::Path;
 
-on_jdks!(each_wait_has_its_waker: all);
-on_jdks!(each_wait_has_its_waker_when_attached: all);
-on_jdks!(notifiers_are_known_in_trace_mode: all);
-on_jdks!(virtual_threads_have_wakers: since(21));
-on_jdks!(who_ends_is_joined: all);
+on_jdks!(each_wait_has_its_waker: ends, everywhere all);
+on_jdks!(each_wait_has_its_waker_when_attached: ends, everywhere all);
+on_jdks!(notifiers_are_known_in_trace_mode: ends, everywhere all);
+on_jdks!(virtual_threads_have_wakers: newest, everywhere since(21));
+on_jdks!(who_ends_is_joined: ends, everywhere all);
 on_jdks!(nobody_asks: two);
 on_jdks!(outputs_show_wakers: one);
 

@@ -13,14 +13,14 @@ use std::{
     time::Duration,
 };
 
-on_jdks!(derby: newest, everywhere three);
+on_jdks!(derby: everywhere three);
 on_jdks!(hsqldb: only(21));
-on_jdks!(cut_stacks: newest);
-on_jdks!(attached: two);
+on_jdks!(cut_stacks: everywhere newest);
+on_jdks!(attached: newest, everywhere two);
 on_jdks!(all_sorts_of_frames: newest, everywhere all);
 on_jdks!(redefined_methods: newest, everywhere three);
 on_jdks!(virtual_threads_that_walk: since(21));
-on_jdks!(virtual_threads_are_not_mixed_with_carriers: only(21), everywhere since(21));
+on_jdks!(virtual_threads_are_not_mixed_with_carriers: everywhere since(21));
 
 /// As many stacks have to be compared.
 const MANY: u64 = 5000;
@@ -79,7 +79,7 @@ fn all_sorts_of_frames(jdk: &Jdk) {
         for flag in NATIVE_REFLECTION {
             program = program.flag(flag.to_owned());
         }
-        assert!(walked(&program) > MANY);
+        check_many(|| walked(&program));
     }
     for flag in ["-XX:-SegmentedCodeCache", "-XX:TieredStopAtLevel=1"] {
         let program = Program::truth(jdk, "walks 2 2 platform 6").flag(flag.to_owned());
@@ -97,9 +97,12 @@ fn redefined_methods(jdk: &Jdk) {
     let agent =
         format!("-javaagent:{}=tyrion.truth.Walks$Changing", text(&redefiner(folder.path())));
     let program = Program::truth(jdk, "walks 3 2 platform 12").flag(agent);
-    let (ended, compared) = run(&program, &folder.path().join("test.log"));
-    assert!(String::from_utf8_lossy(&ended.stdout).contains("redefined"));
-    assert!(compared > MANY);
+    check_many(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let (ended, compared) = run(&program, &folder.path().join("test.log"));
+        assert!(String::from_utf8_lossy(&ended.stdout).contains("redefined"));
+        compared
+    });
 }
 
 /// Runs a program of platform threads alone: how many of its stacks were compared. The
@@ -116,7 +119,7 @@ fn walked(program: &Program) -> u64 {
 
 fn virtual_threads_that_walk(jdk: &Jdk) {
     let program = Program::truth(jdk, "walks 3 4 virtual 12");
-    assert!(compared(&program) > MANY);
+    check_many(|| compared(&program));
 }
 
 /// The stacks of their carriers are not theirs.
@@ -193,8 +196,12 @@ fn account(said: &str) -> u64 {
     let account = account.unwrap_or_else(|| panic!("no account in {said}"));
     let (walks, rest) = account.split_once(" stacks compared, ").expect(account);
     let (known, rest) = rest.split_once(" of them known before, ").expect(account);
-    assert!(rest.starts_with("0 differ;") && known.parse::<u64>().unwrap() > 0, "{account}");
-    walks.parse().unwrap()
+    let (walks, known) = (walks.parse::<u64>().unwrap(), known.parse::<u64>().unwrap());
+    assert!(rest.starts_with("0 differ;"), "{account}");
+    // The JVM is asked for all stacks of virtual threads that it has brought back in part, as
+    // it does where their frames are large: how large, its compilers decide.
+    assert!(known > 0 || walks < 100, "{account}");
+    walks
 }
 
 /// Runs a program until so many stacks were compared: how many one run has

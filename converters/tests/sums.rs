@@ -205,8 +205,14 @@ fn check_calls(profile: &Profile) {
     }
 }
 
+/// Each profile is written in all formats and shown in all ways, which takes a while.
+fn cases() -> ProptestConfig {
+    let everywhere = std::env::var_os("TYRION_TEST_EVERYWHERE").is_some();
+    ProptestConfig::with_cases(if everywhere { 100 } else { 20 })
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(cases())]
 
     #[test]
     fn totals_are_equal(profile in random::profile()) {

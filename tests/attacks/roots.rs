@@ -16,8 +16,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-on_jdks!(no_planted_library_is_loaded: three);
-on_jdks!(a_tmp_of_its_own_is_no_hindrance: three);
+on_jdks!(no_planted_library_is_loaded: ends, everywhere three);
+on_jdks!(a_tmp_of_its_own_is_no_hindrance: ends, everywhere three);
 
 /// The names under which a command might look for a library in its /tmp.
 const NAMES: [&str; 4] = [

@@ -18,7 +18,7 @@ use std::{
     process::{Command, Output},
 };
 
-on_jdks!(threads_may_be_called_anything: three);
+on_jdks!(threads_may_be_called_anything: ends, everywhere three);
 on_jdks!(a_path_of_any_bytes: one);
 
 /// What must not reach a reader, told without the code under test.

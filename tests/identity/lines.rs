@@ -9,8 +9,8 @@ use std::{fs::File, path::Path, process::Command};
 
 on_jdks!(after_a_change_of_mode: ends, everywhere all);
 on_jdks!(after_a_change_of_include: ends, everywhere all);
-on_jdks!(of_the_version_on_the_stack: ends, everywhere all);
-on_jdks!(in_outputs: ends, everywhere all);
+on_jdks!(of_the_version_on_the_stack: newest, everywhere all);
+on_jdks!(in_outputs: newest, everywhere all);
 
 const FIELDS: [(u32, &str); 4] = [
     (1, "tyrion/identity/Lines.A"),

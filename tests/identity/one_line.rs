@@ -4,8 +4,8 @@ use super::{Subject, WAYS, assert_none, labelled, setup};
 use crate::support::{Jdk, classes, on_jdks};
 use std::path::Path;
 
-on_jdks!(on_one_line: ends, everywhere all);
-on_jdks!(without_lines: ends, everywhere all);
+on_jdks!(on_one_line: newest, everywhere all);
+on_jdks!(without_lines: newest, everywhere all);
 
 fn on_one_line(jdk: &Jdk) {
     check(jdk, &classes());

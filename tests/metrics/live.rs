@@ -7,7 +7,7 @@ use crate::support::{
 use serde_json::Value;
 use std::{collections::BTreeMap, io::Read, path::Path, process::Command};
 
-on_jdks!(a_storm: two);
+on_jdks!(a_storm: newest, everywhere two);
 on_jdks!(threads_that_wait: one);
 on_jdks!(in_trace_mode: one);
 

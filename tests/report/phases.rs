@@ -5,7 +5,7 @@ use crate::support::{Jdk, Program, Recording, Report, list, number, on_jdks, sha
 use serde_json::Value;
 use std::ops::Range;
 
-on_jdks!(pressure: one, everywhere two);
+on_jdks!(pressure: everywhere two);
 
 /// The figures of both are taken at the same moments but for some µs; threads
 /// of the JVM's own live, and are not idle, for some ms.

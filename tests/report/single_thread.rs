@@ -3,7 +3,7 @@
 use crate::support::{Jdk, Program, Report, list, number, on_jdks, text_of};
 use serde_json::Value;
 
-on_jdks!(lonely: one, everywhere two);
+on_jdks!(lonely: everywhere two);
 on_jdks!(shared: one, everywhere two);
 
 /// The place of a class of the program.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::{collections::BTreeSet, time::Duration};
 
 on_jdks!(deadlocks: two);
-on_jdks!(attached_to_a_deadlock: three);
+on_jdks!(attached_to_a_deadlock: ends, everywhere three);
 on_jdks!(attached_to_a_deadlock_of_locks: ends);
 on_jdks!(deadlocks_traced: one, everywhere two);
 

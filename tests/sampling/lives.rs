@@ -5,10 +5,10 @@ use super::outputs::{sampled_ns, samples};
 use crate::support::{Jdk, Program, Recording, assert_near, on_jdks};
 use serde_json::Value;
 
-on_jdks!(notified: ends, everywhere three);
+on_jdks!(notified: newest, everywhere three);
 on_jdks!(notified_with_contention: one);
 on_jdks!(short_lived: one, everywhere two);
-on_jdks!(handed_on: newest, everywhere three);
+on_jdks!(handed_on: everywhere three);
 on_jdks!(renamed: everywhere two);
 
 /// How far what eight threads are blocked for may be from their waits. A sampler

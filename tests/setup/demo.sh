@@ -2,16 +2,15 @@
 # Records the demo, a bank's server, and converts its log to every format; then
 # records it in trace mode, and writes the report.
 #
-#   tests/setup/demo.sh FOLDER JAVA
+#   tests/setup/demo.sh FOLDER JAVA TYRION
 #
-# Prints the report's overview and its most contended locks, and how to look
-# at the files.
+# Prints the verdict, the report's most contended locks, and how to look at the files.
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 folder=$1
 java=$2
-tyrion=$root/target/release/tyrion
+tyrion=$3
 
 mkdir -p "$folder"
 "$tyrion" record -o "$folder/bank.log" -- \

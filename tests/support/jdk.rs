@@ -35,7 +35,7 @@ impl Jdk {
 }
 
 /// Makes a test of a function for each of the JDKs that are chosen:
-/// `on_jdks!(holders: all)` makes `truth::holders::jdk11` and so on.
+/// `on_jdks!(holders: ends)` makes `truth::holders::jdk11` and so on.
 ///
 /// This is the one place in the tests that lists JDKs. To add one, follow
 /// `docs/adding-a-jdk.md`.
@@ -97,6 +97,12 @@ macro_rules! on_jdks {
     };
     ($test:ident: everywhere one) => { on_jdks!(@on : $test; everywhere jdk17); };
     ($test:ident: everywhere three) => { on_jdks!(@on : $test; everywhere jdk11 jdk17 jdk25); };
+    ($test:ident: newest, everywhere two) => {
+        on_jdks!(@on jdk25: $test; everywhere jdk17);
+    };
+    ($test:ident: everywhere newest) => { on_jdks!(@on : $test; everywhere jdk25); };
+    ($test:ident: everywhere only(21)) => { on_jdks!(@on : $test; everywhere jdk21); };
+    ($test:ident: everywhere since(21)) => { on_jdks!(@on : $test; everywhere jdk21 jdk25); };
     ($test:ident: everywhere two) => { on_jdks!(@on : $test; everywhere jdk17 jdk25); };
     (@on $($jdk:ident)*: $test:ident $(; everywhere $($other:ident)*)?) => {
         mod $test {

@@ -4,8 +4,8 @@ use crate::support::{Jdk, Program, Recording, Traced, assert_between, on_jdks};
 use serde_json::Value;
 
 on_jdks!(one_holder: newest, everywhere three);
-on_jdks!(two_holders: two);
-on_jdks!(long_and_short_holds: two, everywhere all);
+on_jdks!(two_holders: newest, everywhere two);
+on_jdks!(long_and_short_holds: newest, everywhere all);
 
 const KINDS: [&str; 7] = ["block", "method", "static", "lock", "write", "stamped", "semaphore"];
 /// What was charged on a scenario's lock: in all, and to stacks with a method.

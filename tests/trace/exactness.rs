@@ -8,9 +8,9 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 on_jdks!(one_thread: ends, everywhere all);
-on_jdks!(four_threads: two);
-on_jdks!(sixteen_threads: ends, everywhere all);
-on_jdks!(whatever_else_is_recorded: one, everywhere two);
+on_jdks!(four_threads: newest, everywhere two);
+on_jdks!(sixteen_threads: newest, everywhere all);
+on_jdks!(whatever_else_is_recorded: everywhere two);
 on_jdks!(virtual_threads: since(21));
 on_jdks!(permits_that_others_give_back: two);
 on_jdks!(conversions_of_stamps: ends, everywhere all);
@@ -19,7 +19,7 @@ on_jdks!(where_monitors_are_kept: newest);
 on_jdks!(every_collector: newest, everywhere three);
 on_jdks!(class_data_sharing: one, everywhere two);
 on_jdks!(whatever_ids_threads_have: ends, everywhere all);
-on_jdks!(more_threads_than_there_is_room_for: only(21));
+on_jdks!(more_threads_than_there_is_room_for: everywhere only(21));
 
 /// Three million acquisitions in all, with a heap that leaves no room for
 /// waste.

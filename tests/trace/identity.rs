@@ -6,12 +6,12 @@ use tyrion_formats::Recording as Log;
 
 on_jdks!(exactly_the_shared_ones: newest, everywhere three);
 on_jdks!(many_threads: one, everywhere two);
-on_jdks!(threads_of_one_lock: two);
+on_jdks!(threads_of_one_lock: newest, everywhere two);
 on_jdks!(shared_with_virtual_threads: since(21));
 on_jdks!(without_identity: one);
 on_jdks!(places_of_one_instance: ends, everywhere all);
-on_jdks!(classes_come_where_others_were: ends, everywhere all);
-on_jdks!(classes_of_a_virtual_thread: since(21));
+on_jdks!(classes_come_where_others_were: newest, everywhere all);
+on_jdks!(classes_of_a_virtual_thread: newest, everywhere since(21));
 
 fn exactly_the_shared_ones(jdk: &Jdk) {
     // Taken often, and once only: then there is no second chance to notice.

@@ -4,7 +4,7 @@ use crate::support::{Jdk, Program, Recording, Wait, assert_between, on_jdks};
 
 on_jdks!(spinning: newest, everywhere three);
 on_jdks!(a_wait_is_counted_once: since(17));
-on_jdks!(what_nobody_else_has_is_not_waited_for: all);
+on_jdks!(what_nobody_else_has_is_not_waited_for: ends, everywhere all);
 
 /// A busy machine may keep a thread from running between the program's look at
 /// the clock and the probe's.

@@ -93,13 +93,22 @@ impl Watched {
         self.series.iter().fold(0, |sum, series| sum.saturating_add(series.weight(of)))
     }
 
+    /// How many acquisitions of a burst can seem to be outermost that are not: what is held
+    /// when it begins is not known then, so what is taken again before that is released seems
+    /// to be taken for the first time. The rule is one for each thread.
+    fn edge(&self) -> f64 {
+        if self.series[1].counted == 0 { 0.0 } else { 1.0 }
+    }
+
     /// Adds this cell's part of what was taken outside of bursts: as much as its weight
     /// is of all.
     pub fn add(&mut self, taken: u64, of: Weight, all: u64) {
+        let edge = if of == Weight::Burst { self.edge() } else { 0.0 };
         let estimates = [&self.of.uncounted, &self.of.reentrant];
         for (series, estimate) in self.series.iter_mut().zip(estimates) {
             let share = series.weight(of) as f64 / all.max(1) as f64;
             series.add(taken as f64, share, of);
+            series.common += taken as f64 * edge / all.max(1) as f64;
             if of == Weight::Counted {
                 // As in a sample of so many.
                 series.common += taken as f64 * (share * (1.0 - share) / all.max(1) as f64).sqrt();

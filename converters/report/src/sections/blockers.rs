@@ -216,7 +216,9 @@ pub fn blockers(findings: &Findings<'_>, options: &ReportOptions) -> Blockers {
         Source::Charged => Chances::of(findings, &threads, &code),
         _ => Some(Chances::default()),
     };
-    let known = Known { findings, known_ns, chances, asked: all_asked(&code) };
+    let asked = all_asked(&code);
+    let asked_locks = all_of_locks(&asked);
+    let known = Known { findings, known_ns, chances, asked, asked_locks };
     let mut out = Blockers {
         source,
         waits,
@@ -312,6 +314,8 @@ struct Known<'f> {
     /// What was charged for waits of a place, lock group and kind, in ns, and the squares of
     /// what each answer stands for.
     asked: HashMap<Awaited, (u64, f64)>,
+    /// The same of a lock group and kind.
+    asked_locks: HashMap<(u32, WaitKind), (u64, f64)>,
 }
 
 fn all_asked(code: &ByCode) -> HashMap<Awaited, (u64, f64)> {
@@ -324,7 +328,32 @@ fn all_asked(code: &ByCode) -> HashMap<Awaited, (u64, f64)> {
     all
 }
 
+fn all_of_locks(asked: &HashMap<Awaited, (u64, f64)>) -> HashMap<(u32, WaitKind), (u64, f64)> {
+    let mut all: HashMap<(u32, WaitKind), (u64, f64)> = HashMap::new();
+    // In order: sums of fractions depend on it.
+    let mut rows: Vec<_> = asked.iter().collect();
+    rows.sort_by_key(|it| it.0);
+    for ((_, group, kind), (wait_ns, squares)) in rows {
+        let sum = all.entry((*group, *kind)).or_default();
+        sum.0 = sum.0.saturating_add(*wait_ns);
+        sum.1 += squares;
+    }
+    all
+}
+
 impl Known<'_> {
+    /// The variance of what some threads have made others wait for a lock, as far as it
+    /// follows from who was asked: as of a share of as many answers as the lock has.
+    fn variance_of_threads(&self, lock: (u32, WaitKind), own: Own, waiters: &str) -> f64 {
+        match self.asked_locks.get(&lock) {
+            Some(&(all_ns, squares)) => {
+                let share = share(own.wait_ns, all_ns).min(1.0);
+                share * (1.0 - share) * squares
+            }
+            None => self.chances.as_ref().map_or(0.0, |it| it.of_threads((lock.0, waiters), own)),
+        }
+    }
+
     fn thread_pair(&self, ((waiters, holders), pair): ((String, String), OfThreads)) -> ThreadPair {
         let OfThreads { waits, wait_ns, locks } = pair;
         let mut variance = 0.0;
@@ -338,7 +367,7 @@ impl Known<'_> {
         let mut lock = |((group, kind), (waits, wait_ns)): ((u32, WaitKind), (u64, u64))| {
             let holder_ns = by_group.get(&group).copied().unwrap_or(wait_ns);
             let own = Own { holder_ns, wait_ns };
-            let own = chances.map_or(0.0, |it| it.of_threads((group, &waiters), own));
+            let own = self.variance_of_threads((group, kind), own, &waiters);
             variance += own;
             LockShare {
                 lock: self.findings.groups.lock_ref(group),
