@@ -13,7 +13,7 @@ use crate::{
 };
 use std::time::{Duration, Instant};
 
-on_jdks!(holders: ends, everywhere all);
+on_jdks!(holders: newest, everywhere all);
 on_jdks!(threads_together: ends, everywhere three);
 on_jdks!(outcomes: ends, everywhere all);
 on_jdks!(names: ends, everywhere all);

@@ -4,7 +4,7 @@ use crate::support::{Jdk, Program, Wait, assert_between, info, on_jdks, pending,
 use std::path::Path;
 
 on_jdks!(killed_in_a_storm: one, everywhere two);
-on_jdks!(killed_in_a_deadlock: two, everywhere all);
+on_jdks!(killed_in_a_deadlock: newest, everywhere all);
 
 /// The threads of a storm.
 const THREADS: u64 = 4;

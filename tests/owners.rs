@@ -12,7 +12,7 @@ on_jdks!(virtual_owners_are_known: since(21));
 on_jdks!(waits_for_classes: ends, everywhere all);
 on_jdks!(code_of_holders: two, everywhere all);
 on_jdks!(only_deadlocks_are_deadlocks: ends, everywhere three);
-on_jdks!(only_deadlocks_are_deadlocks_of_virtual_threads: since(21));
+on_jdks!(only_deadlocks_are_deadlocks_of_virtual_threads: newest, everywhere since(21));
 
 /// How long the program `Holders` runs, in ms.
 const MILLIS: u64 = 2_500;
@@ -63,9 +63,41 @@ fn virtual_owners_are_known(jdk: &Jdk) {
 }
 
 /// What made others wait is told by the method that was running, though all take the lock
-/// in the same one: about as long as the program says.
+/// at one place. How often owners were looked at depends on the machine: there are runs until
+/// that is often enough.
 fn code_of_holders(jdk: &Jdk) {
     for kind in ["monitor", "lock"] {
+        let mut runs: Vec<Looked> = Vec::new();
+        let error = |runs: &[Looked]| {
+            let squares: f64 = runs.iter().map(|run| run.error.powi(2)).sum();
+            squares.sqrt() / runs.len() as f64
+        };
+        while runs.is_empty() || error(&runs) > 0.15 && runs.len() < 6 {
+            runs.push(Looked::of(jdk, kind));
+        }
+        let mean = |of: fn(&Looked) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
+        assert!(runs.iter().filter(|run| run.sleeps).count() * 2 > runs.len(), "{runs:?}");
+        // What the program calls waiting is not quite the same: short waits are none.
+        let most = 0.2 + 2.0 * error(&runs);
+        for (what, off) in [("threads", mean(|it| it.threads)), ("code", mean(|it| it.code))] {
+            assert!(off.abs() < most, "{kind}: {what} are {off} off, not {most}: {runs:?}");
+        }
+    }
+}
+
+/// What a report says of the one thread that holds for long, less the truth, as shares of all
+/// wait; and how far it may be off by chance.
+#[derive(Debug)]
+struct Looked {
+    threads: f64,
+    code: f64,
+    error: f64,
+    /// Whether the verdict says what it does meanwhile.
+    sleeps: bool,
+}
+
+impl Looked {
+    fn of(jdk: &Jdk, kind: &str) -> Looked {
         let recording = holders(jdk, &format!("{kind} {}", 2 * MILLIS)).record();
         let report = Report::with(&[&recording.log], &["--top", "0"]);
         let blockers = report.section("blockers");
@@ -73,28 +105,26 @@ fn code_of_holders(jdk: &Jdk) {
         let made = |name: &str| recording.number(&format!("{name}_made_wait_ns")) as f64;
         let truth = made("long") / NAMES.map(made).iter().sum::<f64>();
         let known_ns = number(blockers, "known_ns") as f64;
-        let sum = |rows: Vec<&Value>| -> (f64, f64) {
-            let of = |key: &str| rows.iter().map(|row| number(row, key) as f64).sum::<f64>();
-            (of("wait_ns") / known_ns, of("wait_error_ns") / known_ns)
+        let sum = |rows: &[&Value], key: &str| -> f64 {
+            rows.iter().map(|row| number(row, key) as f64 / known_ns).sum()
         };
-        let threads = list(blockers, "threads").iter();
-        let (seen, error) =
-            sum(threads.filter(|pair| text_of(pair, "holders") == "long").collect());
-        // How many looks there were depends on the machine; that they tell something does not.
-        // What the program calls waiting is not quite the same: short waits are none.
-        assert!(error > 0.0 && error < 0.6, "{kind}: {seen} within {error}");
-        let most = 3.0 * error + 0.25;
-        assert!((seen - truth).abs() < most, "{kind}: {seen} of the wait, not {truth}, {error}");
+        let is_long = |pair: &&Value| text_of(pair, "holders") == "long";
+        let threads: Vec<_> = list(blockers, "threads").iter().filter(is_long).collect();
         let is_asleep = |pair: &&Value| {
             list(pair, "holder_stack").iter().any(|it| it.as_str().unwrap().contains("holdLong"))
         };
-        let (asleep, error) = sum(list(blockers, "code").iter().filter(is_asleep).collect());
-        let most = 3.0 * error + 0.25;
-        assert!((asleep - truth).abs() < most, "{kind}: {asleep} in sleep, not {truth}, {error}");
-        let verdict = report.section("verdict");
-        let lock = &verdict["lock"];
-        assert_eq!(text_of(lock, "holder_known_by"), "asked", "{verdict:#}");
-        assert!(text_of(lock, "meanwhile").starts_with("java.lang.Thread.sleep"), "{verdict:#}");
+        let code: Vec<_> = list(blockers, "code").iter().filter(is_asleep).collect();
+        let lock = &report.section("verdict")["lock"];
+        assert_eq!(text_of(lock, "holder_known_by"), "asked", "{lock:#}");
+        let sleeps = text_of(lock, "meanwhile").starts_with("java.lang.Thread.sleep");
+        let error = sum(&code, "wait_error_ns");
+        assert!(error > 0.0 && threads.iter().all(|it| number(it, "wait_error_ns") > 0));
+        Looked {
+            threads: sum(&threads, "wait_ns") - truth,
+            code: sum(&code, "wait_ns") - truth,
+            error,
+            sleeps,
+        }
     }
 }
 
@@ -108,7 +138,7 @@ impl fmt::Debug for End {
     }
 }
 
-const ENDS: [End; 19] = [
+const ENDS: [End; 20] = [
     End("nested", false),
     End("three", false),
     End("passed", false),
@@ -124,6 +154,7 @@ const ENDS: [End; 19] = [
     End("dead-locks", true),
     End("dead-mixed", true),
     End("dead-waits", true),
+    End("dead-timed-waits", true),
     End("slow-class", false),
     End("dead-classes", true),
     End("dead-superclass", true),
@@ -156,7 +187,7 @@ fn only_deadlocks_are_deadlocks_of_virtual_threads(jdk: &Jdk) {
     // Of virtual threads in `Object.wait`, it is not known that they are to go on; nor,
     // once they have left their carriers, what they have that nobody waited for before.
     let is_seen = |end: &End| {
-        !["dead", "dead-mixed", "dead-waits"].contains(&end.0)
+        !["dead", "dead-mixed", "dead-waits", "dead-timed-waits"].contains(&end.0)
             && !end.0.contains("class")
             && end.0 != "dead-by-name"
     };

@@ -25,6 +25,25 @@ fn what_to_add_is_where_contributing_says() {
     }
 }
 
+/// A first page that nobody reads to its end says too much.
+#[test]
+fn the_readme_is_short() {
+    let words = read("README.md").split_whitespace().count();
+    assert!(words <= 900, "README.md has {words} words");
+}
+
+/// docs/README.md is the map: each page is on it.
+#[test]
+fn each_page_is_on_the_map() {
+    let map = read("docs/README.md");
+    for entry in std::fs::read_dir(root().join("docs")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if name.ends_with(".md") && name != "README.md" {
+            assert!(map.contains(&format!("({name})")), "docs/README.md does not name {name}");
+        }
+    }
+}
+
 /// `on_jdks!` and the script that gets the JDKs know the same ones.
 #[test]
 fn the_jdks_are_those_of_the_setup() {

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 on_jdks!(all_threads: everywhere two);
 on_jdks!(single_threads: everywhere two);
-on_jdks!(commands_meanwhile: one, everywhere two);
+on_jdks!(commands_meanwhile: everywhere two);
 
 /// A program that goes on until it is told to end, with a debugger.
 struct Subject {

@@ -27,7 +27,7 @@ mkdir -p "$folder"
 }
 
 echo
-"$tyrion" report --section overview,contended --top 5 "$folder/bank.log"
+"$tyrion" report --section verdict,contended --top 5 "$folder/bank.log"
 cat <<END
 
 The logs, and what they were converted to, stand in $folder:

@@ -4,7 +4,7 @@ use crate::support::{Jdk, Program, Taken, err, on_jdks, output, tyrion};
 use serde_json::Value;
 
 on_jdks!(totals_are_exact: newest, everywhere three);
-on_jdks!(virtual_threads_too: only(21), everywhere newest);
+on_jdks!(virtual_threads_too: everywhere since(21));
 
 /// Each cell is rounded.
 const ROUNDING: u64 = 64;

@@ -3,7 +3,7 @@
 use crate::support::{Jdk, Program, Recording, Traced, assert_between, on_jdks};
 use serde_json::Value;
 
-on_jdks!(one_holder: newest, everywhere three);
+on_jdks!(one_holder: everywhere three);
 on_jdks!(two_holders: newest, everywhere two);
 on_jdks!(long_and_short_holds: newest, everywhere all);
 

@@ -14,7 +14,7 @@ on_jdks!(self_check: newest, everywhere all);
 on_jdks!(self_check_interpreted: everywhere two);
 on_jdks!(self_check_compiled: everywhere two);
 on_jdks!(self_check_with_all_recorded: everywhere two);
-on_jdks!(self_check_by_the_first_compiler: newest, everywhere three);
+on_jdks!(self_check_by_the_first_compiler: everywhere three);
 on_jdks!(javac_writes_the_same_bytes: everywhere three);
 on_jdks!(nothing_new_is_skipped_by_the_compilers: everywhere two);
 on_jdks!(databases_verified: everywhere two);

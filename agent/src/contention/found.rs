@@ -6,7 +6,7 @@
 //! begins something else, or is seen not to be parked any more. Then it is written
 //! as if it had ended when it was last seen to last: a little less than the truth.
 
-use super::{Contention, initializations::is_initialization, locks::Coming};
+use super::{Contention, initializations::is_untold, locks::Coming};
 use crate::{
     clock,
     jvm::{
@@ -139,10 +139,9 @@ impl Contention {
 
     /// Whether a thread that was found to wait has not been seen to go on since.
     fn still_waits(&self, java: Java, thread: Object<'_>, known: &Thread) -> bool {
-        let for_class =
-            known.try_waits().is_some_and(|it| it.found.as_ref().is_some_and(is_initialization));
-        match for_class {
-            true => self.still_waits_for_class(known.java_id),
+        let by_looks = known.try_waits().is_some_and(|it| it.found.as_ref().is_some_and(is_untold));
+        match by_looks {
+            true => self.still_waits_untold(known.java_id),
             false => is_parked(self.status(java, thread)),
         }
     }

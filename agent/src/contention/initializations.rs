@@ -1,16 +1,25 @@
-//! Threads that wait until another one has initialized a class.
+//! Threads that wait for something of which no event tells: until another one has initialized
+//! a class, or, once `Object.wait` has told that it is over, for the monitor that it takes
+//! again.
 //!
-//! No event tells of such a wait. So every half second the agent looks where the threads
+//! HotSpot says that before it takes the monitor. Most threads have it at once; one that was
+//! notified before it slept, or whose time was over after that, waits for it then.
+//!
+//! So every half second the agent looks where the threads
 //! are that the JVM keeps from running. Of one that is found at the same place of its code
 //! twice, it asks the JVM: if it counts as running, is at an instruction that has a class
 //! initialized, and another thread initializes that class, it waits for that, since it was
-//! found there first. Shorter waits are not seen. The JVM is not asked again about a place
+//! found there first. If it counts as blocked, it waits for its monitor. Shorter waits are not seen. The JVM is not asked again about a place
 //! where a thread just sleeps.
 
-use super::{Contention, owners::Look};
+use super::{Contention, locks::Coming, owners::Look};
 use crate::{
     clock,
-    jvm::{Java, Object, Vm, monitors::Spot, threads::state_of},
+    jvm::{
+        Java, Object, Vm,
+        monitors::Spot,
+        threads::{is_blocked, state_of},
+    },
     log::Generation,
     recorder::{
         InProgress, Initializer,
@@ -174,8 +183,8 @@ impl Initializations {
     }
 }
 
-/// Whether what a thread was found to wait for is the initialization of a class.
-pub(super) fn is_initialization(found: &Found) -> bool {
+/// Whether a thread was found to wait for what is looked for here, no event telling of it.
+pub(super) fn is_untold(found: &Found) -> bool {
     found.wait.kind == WaitKind::Monitor
 }
 
@@ -210,8 +219,8 @@ impl Contention {
     /// The threads that the JVM keeps from running for a reason that it has not told, if it
     /// is to be asked about them now, and since when.
     fn stuck_threads(&self) -> Vec<(i64, u64)> {
-        let is_untold = |waits: &Waits| match &waits.found {
-            Some(found) if is_initialization(found) => true,
+        let is_told_by_none = |waits: &Waits| match &waits.found {
+            Some(found) if is_untold(found) => true,
             _ => waits.innermost().is_none(),
         };
         let now_ns = clock::now_ns();
@@ -219,7 +228,7 @@ impl Contention {
         for (java_id, spot) in threads.iter_mut().filter(|(_, spot)| spot.is_some()) {
             let known = self.recorder.threads().get(*java_id);
             let is_stuck = known.is_none_or(|known| {
-                !known.excluded && known.try_waits().is_some_and(|waits| is_untold(&waits))
+                !known.excluded && known.try_waits().is_some_and(|waits| is_told_by_none(&waits))
             });
             *spot = spot.filter(|_| is_stuck);
         }
@@ -250,6 +259,9 @@ impl Contention {
         known: &mut Option<InProgress<'j>>,
     ) {
         let bits = self.recorder.thread_status(java, stuck.thread);
+        if bits.is_some_and(is_blocked) {
+            return self.found_reentry(java, stuck);
+        }
         let counts_as_running = bits.and_then(state_of) == Some(ThreadState::Running);
         let class = counts_as_running
             .then(|| self.recorder.class_to_initialize(java, stuck.thread))
@@ -292,8 +304,36 @@ impl Contention {
         }
     }
 
-    /// Whether a thread that was found to wait for a class has not moved since.
-    pub(super) fn still_waits_for_class(&self, java_id: i64) -> bool {
+    /// A thread waits for a monitor, though no event has told that it begins to.
+    fn found_reentry(&self, java: Java, stuck: &Stuck<'_>) {
+        let &Stuck { thread, java_id, since_ns, now_ns } = stuck;
+        let generation = self.recorder.log().current();
+        self.owner(&generation, java, thread);
+        let known = self.recorder.threads().get(java_id).filter(|it| !it.excluded);
+        let monitor = self.recorder.address_of(java_id).and_then(|address| {
+            let (entered, waited_on) = self.recorder.monitors()?.waited_for(address)?;
+            [entered, waited_on].into_iter().find(|&monitor| monitor != 0)
+        });
+        let (Some(known), Some(monitor)) = (known, monitor) else {
+            return self.initializations.waits_for_none(java_id);
+        };
+        let is_found = known.try_waits().is_none_or(|waits| waits.found.is_some());
+        if is_found {
+            return;
+        }
+        let object = self.recorder.ti().contended_monitor(java, thread);
+        if !object.is_null() {
+            let lock = self.lock_of(&generation, java, object.get(), Coming::UNSEEN).id;
+            let stack = self.recorder.stack_of_other_thread(&generation, java, thread);
+            let (kind, start_ns) = (WaitKind::Monitor, since_ns);
+            let wait = PendingWait { kind, start_ns, stack, lock, monitor, ..PendingWait::NONE };
+            self.begin_found(&generation, &known, Found { wait, seen_ns: now_ns });
+        }
+        java.drop_local(object);
+    }
+
+    /// Whether a thread that was found to wait so has not moved since.
+    pub(super) fn still_waits_untold(&self, java_id: i64) -> bool {
         let spot = self.recorder.blocked_at(java_id);
         spot.is_some_and(|spot| self.initializations.is_found_at(java_id, spot))
     }

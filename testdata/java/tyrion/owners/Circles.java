@@ -109,7 +109,11 @@ public final class Circles {
                 once(() -> Slow.touch(), () -> Slow.touch(), () -> Slow.touch());
                 break;
             case "dead-waits":
-                once(this::deadWaits, this::deadNotifies);
+                once(() -> deadWaits(0), this::deadNotifies);
+                break;
+            case "dead-timed-waits":
+                // Its time is over when it has been notified already.
+                once(() -> deadWaits(150), this::deadNotifies);
                 break;
             default:
                 throw new IllegalArgumentException(name);
@@ -294,12 +298,12 @@ public final class Circles {
     }
 
     /** Holds the second monitor while it waits in the first, which the other has then. */
-    private void deadWaits() {
+    private void deadWaits(long millis) {
         synchronized (second) {
             synchronized (first) {
                 reached++;
                 try {
-                    first.wait();
+                    first.wait(millis);
                 } catch (InterruptedException e) {
                     throw new IllegalStateException(e);
                 }
