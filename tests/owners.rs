@@ -72,16 +72,17 @@ fn code_of_holders(jdk: &Jdk) {
             let squares: f64 = runs.iter().map(|run| run.error.powi(2)).sum();
             squares.sqrt() / runs.len() as f64
         };
-        while runs.is_empty() || error(&runs) > 0.15 && runs.len() < 6 {
+        while runs.len() < 2 || error(&runs) > 0.12 && runs.len() < 6 {
             runs.push(Looked::of(jdk, kind));
         }
         let mean = |of: fn(&Looked) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
-        assert!(runs.iter().filter(|run| run.sleeps).count() * 2 > runs.len(), "{runs:?}");
+        assert!(runs.iter().any(|run| run.sleeps), "{runs:?}");
         // What the program calls waiting is not quite the same: short waits are none.
-        let most = 0.2 + 2.0 * error(&runs);
-        for (what, off) in [("threads", mean(|it| it.threads)), ("code", mean(|it| it.code))] {
-            assert!(off.abs() < most, "{kind}: {what} are {off} off, not {most}: {runs:?}");
-        }
+        let most = 0.25 + 2.0 * error(&runs);
+        let off = mean(|it| it.threads);
+        assert!(off.abs() < most, "{kind}: {off} off, not {most}: {runs:?}");
+        // One row has all who hold at its place, whatever they do there.
+        assert!(mean(|it| it.code) > -most, "{kind}: not {most}: {runs:?}");
     }
 }
 
@@ -117,8 +118,9 @@ impl Looked {
         let lock = &report.section("verdict")["lock"];
         assert_eq!(text_of(lock, "holder_known_by"), "asked", "{lock:#}");
         let sleeps = text_of(lock, "meanwhile").starts_with("java.lang.Thread.sleep");
-        let error = sum(&code, "wait_error_ns");
-        assert!(error > 0.0 && threads.iter().all(|it| number(it, "wait_error_ns") > 0));
+        let squares = threads.iter().map(|it| (number(it, "wait_error_ns") as f64).powi(2));
+        let error = squares.sum::<f64>().sqrt() / known_ns;
+        assert!(error > 0.0, "{threads:?}");
         Looked {
             threads: sum(&threads, "wait_ns") - truth,
             code: sum(&code, "wait_ns") - truth,
