@@ -37,10 +37,13 @@ use tyrion_wire::{
     sample::ThreadState,
 };
 
-/// Looks are no closer than this in the mean, ns.
-const LEAST_PERIOD_NS: u64 = 10_000_000;
-/// Nor rarer than this, ns.
-const MOST_PERIOD_NS: u64 = 10_000_000_000;
+/// The mean time between two looks that are paid for, ns.
+const PERIOD_NS: u64 = 5_000_000;
+/// Nothing is paid back for longer than this, ns.
+const MOST_PAUSE_NS: u64 = 10_000_000_000;
+/// No more than this is saved, ns: a program that has not waited for long is not looked at
+/// all the more often.
+const MOST_SAVED_NS: i64 = 20_000_000;
 /// A look stands for this at most, ns: before that, nobody may have waited.
 const MOST_SPAN_NS: u64 = 20_000_000_000;
 /// So many waiting threads are chosen in a look.
@@ -64,13 +67,15 @@ pub struct Holders {
     spent_cpu_ns: AtomicU64,
 }
 
-/// When to look next.
+/// When to look next. What may be spent is saved up, and spent by looks: an expensive one,
+/// which had to read the code of methods for example, is paid back before the next.
 struct Pace {
     looked_ns: u64,
     process_cpu_ns: u64,
-    /// What a look takes in the mean, of CPU time and of time, ns.
-    cpu_ns: u64,
-    wall_ns: u64,
+    /// What is left of the budget, ns: of CPU time, and of time where all threads stop for a
+    /// question. Below 0 it has to be earned first.
+    saved_cpu_ns: i64,
+    saved_wall_ns: i64,
     /// How many processors the program keeps busy, in thousandths.
     busy: u64,
     stops_all: bool,
@@ -81,28 +86,29 @@ impl Pace {
         Pace {
             looked_ns: clock::now_ns(),
             process_cpu_ns: clock::process_cpu_ns(),
-            cpu_ns: 100_000,
-            wall_ns: 100_000,
+            saved_cpu_ns: 0,
+            saved_wall_ns: 0,
             busy: 1000,
             stops_all,
         }
     }
 
-    /// The mean time between two looks that the budget allows, ns.
-    fn period_ns(&self) -> u64 {
-        let of_cpu = self.cpu_ns.saturating_mul(SHARE * 1000) / self.busy.max(1);
-        let of_time = if self.stops_all { self.wall_ns.saturating_mul(SHARE) } else { 0 };
-        of_cpu.max(of_time).clamp(LEAST_PERIOD_NS, MOST_PERIOD_NS)
+    /// How long it takes to earn what was spent, ns.
+    fn debt_ns(&self) -> u64 {
+        let owed = |saved: i64| saved.min(0).unsigned_abs();
+        let of_cpu = owed(self.saved_cpu_ns).saturating_mul(SHARE * 1000) / self.busy.max(1);
+        let of_time = if self.stops_all { owed(self.saved_wall_ns) * SHARE } else { 0 };
+        of_cpu.max(of_time).min(MOST_PAUSE_NS)
     }
 
-    /// How long to wait now: exponentially distributed, so that no rhythm of the program's
-    /// is met again and again.
+    /// How long to wait now: what is owed, and then exponentially distributed, so that no
+    /// rhythm of the program's is met again and again.
     fn pause(&self) -> Duration {
         let number = random::number().unwrap_or(1 << 63);
         // Between 0 and 1, and neither.
         let uniform = ((number >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
         let factor = (-uniform.ln()).min(8.0);
-        Duration::from_nanos((self.period_ns() as f64 * factor) as u64)
+        Duration::from_nanos(self.debt_ns() + (PERIOD_NS as f64 * factor) as u64)
     }
 
     /// A look begins: how long the one before was ago, ns.
@@ -114,13 +120,22 @@ impl Pace {
         self.process_cpu_ns = process_cpu_ns;
         let busy = used_ns.saturating_mul(1000) / span_ns.max(1);
         self.busy = (self.busy * 15 + busy) / 16;
+        self.earn(used_ns, span_ns);
         span_ns.min(MOST_SPAN_NS)
     }
 
+    /// The program has used so much, of CPU time and of time.
+    fn earn(&mut self, cpu_ns: u64, wall_ns: u64) {
+        let more =
+            |saved: i64, ns: u64| saved.saturating_add_unsigned(ns / SHARE).min(MOST_SAVED_NS);
+        self.saved_cpu_ns = more(self.saved_cpu_ns, cpu_ns);
+        self.saved_wall_ns = more(self.saved_wall_ns, wall_ns);
+    }
+
     /// A look has taken so much.
-    fn add(&mut self, cpu_ns: u64, wall_ns: u64) {
-        self.cpu_ns = (self.cpu_ns * 15 + cpu_ns) / 16;
-        self.wall_ns = (self.wall_ns * 15 + wall_ns) / 16;
+    fn spend(&mut self, cpu_ns: u64, wall_ns: u64) {
+        self.saved_cpu_ns = self.saved_cpu_ns.saturating_sub_unsigned(cpu_ns);
+        self.saved_wall_ns = self.saved_wall_ns.saturating_sub_unsigned(wall_ns);
     }
 }
 
@@ -173,7 +188,9 @@ impl Contention {
     /// What a thread of the agent's own does for ever. The JVM knows it only while threads
     /// wait for locks.
     pub fn watch_holders(&'static self, vm: Vm) {
-        let mut pace = Pace::new(self.recorder.ti().stacks_make_others_wait());
+        // The JVM answers only threads that it knows.
+        let stops_all = vm.with_thread(|_| self.recorder.ti().stacks_make_others_wait());
+        let mut pace = Pace::new(stops_all.unwrap_or(true));
         while !self.recorder.log().is_closed() {
             if !self.looks() {
                 std::thread::sleep(PAUSE);
@@ -240,7 +257,7 @@ impl Contention {
         let cpu_ns = clock::thread_cpu_ns().saturating_sub(begun_cpu_ns);
         self.holders.spent_cpu_ns.fetch_add(cpu_ns, Relaxed);
         // The owners take part in handshakes, which takes them less.
-        pace.add(2 * cpu_ns, clock::now_ns().saturating_sub(begun_ns));
+        pace.spend(2 * cpu_ns, clock::now_ns().saturating_sub(begun_ns));
     }
 
     fn look_at_holder(
@@ -404,20 +421,44 @@ struct Moment {
 mod tests {
     use super::*;
 
+    /// So many looks of 100 µs in ten seconds of a program that keeps some processors busy.
+    fn looks(busy: u64, stops_all: bool, wall_ns: u64) -> u64 {
+        let mut pace = Pace::new(stops_all);
+        pace.busy = busy;
+        let (mut now_ns, mut looks) = (0, 0);
+        while now_ns < 10_000_000_000 {
+            let pause_ns = pace.pause().as_nanos() as u64;
+            now_ns += pause_ns;
+            pace.earn(pause_ns * busy / 1000, pause_ns);
+            pace.spend(100_000, wall_ns);
+            looks += 1;
+        }
+        looks
+    }
+
     #[test]
     fn looks_keep_to_their_share() {
+        // A part in 200 of ten seconds of two processors, by 100 µs.
+        assert!((950..=1010).contains(&looks(2000, false, 0)), "{}", looks(2000, false, 0));
+        assert!((45..=51).contains(&looks(100, false, 0)), "{}", looks(100, false, 0));
+        // Nor more than one in 5 ms, whatever is left.
+        let many = looks(16_000, false, 0);
+        assert!((1850..=2150).contains(&many), "{many}");
+        // Nor so many that all threads stand still for longer than that part of the time.
+        let few = looks(16_000, true, 1_000_000);
+        assert!((45..=51).contains(&few), "{few}");
+    }
+
+    #[test]
+    fn an_expensive_look_is_paid_back() {
         let mut pace = Pace::new(false);
-        assert_eq!(pace.period_ns(), 20_000_000, "100 µs of a processor");
-        pace.busy = 8000;
-        assert_eq!(pace.period_ns(), LEAST_PERIOD_NS);
-        pace.busy = 100;
-        assert_eq!(pace.period_ns(), 200_000_000);
-        pace.busy = 1;
-        assert_eq!(pace.period_ns(), MOST_PERIOD_NS);
-        pace.busy = 8000;
-        pace.stops_all = true;
-        (0..200).for_each(|_| pace.add(100_000, 400_000));
-        assert!((75_000_000..=80_000_000).contains(&pace.period_ns()), "{}", pace.period_ns());
+        pace.busy = 2000;
+        pace.spend(10_000_000, 0);
+        assert_eq!(pace.debt_ns(), 1_000_000_000);
+        pace.earn(2_000_000_000, 1_000_000_000);
+        assert_eq!(pace.debt_ns(), 0);
+        pace.earn(u64::MAX, u64::MAX);
+        assert_eq!(pace.saved_cpu_ns, MOST_SAVED_NS);
     }
 
     #[test]
@@ -425,6 +466,6 @@ mod tests {
         let pace = Pace::new(false);
         let all: Duration = (0..10_000).map(|_| pace.pause()).sum();
         let mean_ns = all.as_nanos() as u64 / 10_000;
-        assert!((18_500_000..21_500_000).contains(&mean_ns), "{mean_ns}");
+        assert!((4_600_000..5_400_000).contains(&mean_ns), "{mean_ns}");
     }
 }
