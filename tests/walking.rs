@@ -18,7 +18,7 @@ on_jdks!(hsqldb: only(21));
 on_jdks!(cut_stacks: everywhere newest);
 on_jdks!(attached: everywhere two);
 on_jdks!(all_sorts_of_frames: newest, everywhere all);
-on_jdks!(redefined_methods: newest, everywhere three);
+on_jdks!(redefined_methods: everywhere three);
 on_jdks!(virtual_threads_that_walk: since(21));
 on_jdks!(virtual_threads_are_not_mixed_with_carriers: everywhere since(21));
 

@@ -85,8 +85,8 @@ fn own_locks(jdk: &Jdk) {
         // The bin's lock, whatever it is called: three waits, and what was held meanwhile. The
         // JDK has such maps of its own, which threads can meet at.
         let is_ours = |row: &&serde_json::Value| {
-            let waiter = row["hottest_waiter"]["stack"].to_string();
-            text(row, "class").contains("ConcurrentHashMap$") && waiter.contains("OwnLocks")
+            let waiter = row["hottest_waiter"]["stack"][0].as_str().unwrap_or_default();
+            text(row, "class").contains("ConcurrentHashMap$") && waiter.contains("Map.compute")
         };
         let bins: Vec<_> = rows.iter().filter(is_ours).collect();
         let [bin] = &bins[..] else {
