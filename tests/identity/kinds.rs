@@ -94,7 +94,9 @@ fn own_locks(jdk: &Jdk) {
             continue;
         };
         let has_hold = bin["hold_ns"].as_u64().is_some_and(|hold| hold > 0);
-        if number(bin, "contended") != 3 || has_hold != way.is_trace() {
+        // Those of the JDK are in the same row, if they have no name either.
+        let is_bin = |it: &serde_json::Value| number(it, "contended") == 3;
+        if !list(bin, "instances").iter().any(is_bin) || has_hold != way.is_trace() {
             wrong.push(format!("{way:?}: {bin}"));
         }
     }
