@@ -13,6 +13,7 @@ use crate::{
         Java, Object,
         threads::{is_blocked, is_parked},
     },
+    log::Generation,
     recorder::{
         EventContext,
         threads::{Found, PendingWait, Thread, Waits},
@@ -59,13 +60,7 @@ impl Contention {
         let start_ns = clock::now_ns();
         let generation = self.recorder.log().current();
         let stack = self.recorder.stack_at_monitor(&generation, java, thread);
-        // HotSpot tells no agent that was attached later.
-        let monitor = self.recorder.ti().contended_monitor(java, thread);
-        let lock = match monitor.is_null() {
-            true => id::UNKNOWN,
-            false => self.lock_of(&generation, java, monitor.get(), Coming::UNSEEN).id,
-        };
-        java.drop_local(monitor);
+        let lock = self.lock_of_blocked(&generation, java, thread);
         // From here on the thread's own events wait.
         let Some(mut waits) = known.try_waits() else { return };
         self.recorder.bring_waits(known, &mut waits, &generation);
@@ -79,6 +74,23 @@ impl Contention {
             waits.monitor = Some(pending);
             known.publish(&mut waits, &generation);
         }
+    }
+
+    /// The id of the lock of the monitor that a thread waits to enter.
+    pub(super) fn lock_of_blocked(
+        &self,
+        generation: &Generation,
+        java: Java,
+        thread: Object<'_>,
+    ) -> u32 {
+        // HotSpot tells no agent that was attached later.
+        let monitor = self.recorder.ti().contended_monitor(java, thread);
+        let lock = match monitor.is_null() {
+            true => id::UNKNOWN,
+            false => self.lock_of(generation, java, monitor.get(), Coming::UNSEEN).id,
+        };
+        java.drop_local(monitor);
+        lock
     }
 
     fn find_park(&self, java: Java, thread: Object<'_>, known: &Arc<Thread>) {

@@ -5,14 +5,14 @@
 //! HotSpot says that before it takes the monitor. Most threads have it at once; one that was
 //! notified before it slept, or whose time was over after that, waits for it then.
 //!
-//! So every half second the agent looks where the threads
-//! are that the JVM keeps from running. Of one that is found at the same place of its code
-//! twice, it asks the JVM: if it counts as running, is at an instruction that has a class
-//! initialized, and another thread initializes that class, it waits for that, since it was
-//! found there first. If it counts as blocked, it waits for its monitor. Shorter waits are not seen. The JVM is not asked again about a place
-//! where a thread just sleeps.
+//! So every half second the agent looks where the threads are that the JVM keeps from
+//! running. Of one that is found at the same place of its code twice, it asks the JVM: if it
+//! counts as running, is at an instruction that has a class initialized, and another thread
+//! initializes that class, it waits for that, since it was found there first. If it counts
+//! as blocked, it waits for its monitor. Shorter waits are not seen. The JVM is not asked
+//! again about a place where a thread just sleeps.
 
-use super::{Contention, locks::Coming, owners::Look};
+use super::{Contention, owners::Look};
 use crate::{
     clock,
     jvm::{
@@ -310,10 +310,7 @@ impl Contention {
         let generation = self.recorder.log().current();
         self.owner(&generation, java, thread);
         let known = self.recorder.threads().get(java_id).filter(|it| !it.excluded);
-        let monitor = self.recorder.address_of(java_id).and_then(|address| {
-            let (entered, waited_on) = self.recorder.monitors()?.waited_for(address)?;
-            [entered, waited_on].into_iter().find(|&monitor| monitor != 0)
-        });
+        let monitor = self.monitor_of_blocked(java_id);
         let (Some(known), Some(monitor)) = (known, monitor) else {
             return self.initializations.waits_for_none(java_id);
         };
@@ -321,15 +318,11 @@ impl Contention {
         if is_found {
             return;
         }
-        let object = self.recorder.ti().contended_monitor(java, thread);
-        if !object.is_null() {
-            let lock = self.lock_of(&generation, java, object.get(), Coming::UNSEEN).id;
-            let stack = self.recorder.stack_of_other_thread(&generation, java, thread);
-            let (kind, start_ns) = (WaitKind::Monitor, since_ns);
-            let wait = PendingWait { kind, start_ns, stack, lock, monitor, ..PendingWait::NONE };
-            self.begin_found(&generation, &known, Found { wait, seen_ns: now_ns });
-        }
-        java.drop_local(object);
+        let lock = self.lock_of_blocked(&generation, java, thread);
+        let stack = self.recorder.stack_of_other_thread(&generation, java, thread);
+        let (kind, start_ns) = (WaitKind::Monitor, since_ns);
+        let wait = PendingWait { kind, start_ns, stack, lock, monitor, ..PendingWait::NONE };
+        self.begin_found(&generation, &known, Found { wait, seen_ns: now_ns });
     }
 
     /// Whether a thread that was found to wait so has not moved since.

@@ -358,6 +358,13 @@ impl Contention {
         owner.unwrap_or_default()
     }
 
+    /// The monitor that a thread waits to enter, or to enter again after `Object.wait`.
+    pub(super) fn monitor_of_blocked(&self, java_id: i64) -> Option<usize> {
+        let address = self.recorder.address_of(java_id)?;
+        let (entered, waited_on) = self.recorder.monitors()?.waited_for(address)?;
+        [entered, waited_on].into_iter().find(|&monitor| monitor != 0)
+    }
+
     /// The same of a thread that was found to wait.
     pub(super) fn owner_of_blocked(
         &self,
@@ -365,12 +372,9 @@ impl Contention {
         java: Java,
         waiter: &Thread,
     ) -> (Owner, usize) {
-        let monitors = self.recorder.monitors();
-        let found = monitors.zip(self.recorder.address_of(waiter.java_id));
-        let found = found.and_then(|(monitors, address)| {
-            let (monitor, _) = monitors.waited_for(address)?;
-            Some((monitors.owner_of(monitor)?, monitor))
-        });
+        let found = self
+            .monitor_of_blocked(waiter.java_id)
+            .and_then(|monitor| Some((self.owner_word(monitor)?, monitor)));
         let Some((owned, monitor)) = found else { return Default::default() };
         let is_still = || self.owner_word(monitor) == Some(owned);
         let owner_id = self.recorder.owner_id_of(owned, is_still);

@@ -68,7 +68,7 @@ pub fn lasting(bits: jint) -> jint {
 pub struct Extension(jvmtiExtensionFunction);
 
 impl Ti {
-    /// The release of Java that the JVM's JVMTI is of.
+    /// The release of Java that the JVM's JVMTI is of; 0 for a thread that the JVM does not know.
     fn release(&self) -> jint {
         let mut version: jint = 0;
         let _ = call!(self, GetVersionNumber, &mut version);
