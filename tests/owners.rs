@@ -188,11 +188,8 @@ fn only_deadlocks_are_deadlocks(jdk: &Jdk) {
 fn only_deadlocks_are_deadlocks_of_virtual_threads(jdk: &Jdk) {
     // Of virtual threads in `Object.wait`, it is not known that they are to go on; nor,
     // once they have left their carriers, what they have that nobody waited for before.
-    let is_seen = |end: &End| {
-        !["dead", "dead-mixed", "dead-waits", "dead-timed-waits"].contains(&end.0)
-            && !end.0.contains("class")
-            && end.0 != "dead-by-name"
-    };
+    let is_seen =
+        |end: &End| !["dead", "dead-mixed", "dead-waits", "dead-timed-waits"].contains(&end.0);
     for (nth, end) in (0..).zip(ENDS.into_iter().filter(is_seen)) {
         check_end(jdk, end, 30 + 67 * nth % 400, " virtual");
     }

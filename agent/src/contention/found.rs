@@ -132,30 +132,30 @@ impl Contention {
 
     /// Looks whether threads still wait for what they were found to wait for.
     pub(super) fn look_at_found(&'static self, java: Java, found: &[Arc<Thread>]) {
-        let mut unseen: Vec<&Arc<Thread>> = found.iter().collect();
+        // Virtual ones among those by looks are not in the JVM's list of all threads.
+        let is_by_looks = |known: &&Arc<Thread>| {
+            known.try_waits().is_some_and(|it| it.found.as_ref().is_some_and(is_untold))
+        };
+        let (by_looks, parked): (Vec<_>, Vec<_>) = found.iter().partition(is_by_looks);
+        let mut over: Vec<&Arc<Thread>> = Vec::new();
+        for known in by_looks {
+            match self.still_waits_untold(known.java_id) {
+                true => note_seen(known),
+                false => over.push(known),
+            }
+        }
+        let mut unseen = parked;
         for thread in self.recorder.ti().all_threads(java).unwrap_or_default() {
             let java_id = self.recorder.java_id(java, thread.get());
             let of_thread = unseen.iter().position(|known| known.java_id == java_id);
             if let Some(nth) = of_thread
-                && self.still_waits(java, thread.get(), unseen[nth])
+                && is_parked(self.status(java, thread.get()))
             {
-                let known = unseen.swap_remove(nth);
-                if let Some(found) = known.try_waits().as_mut().and_then(|it| it.found.as_mut()) {
-                    found.seen_ns = clock::now_ns();
-                }
+                note_seen(unseen.swap_remove(nth));
             }
             java.drop_local(thread);
         }
-        self.end_all(unseen.into_iter());
-    }
-
-    /// Whether a thread that was found to wait has not been seen to go on since.
-    fn still_waits(&self, java: Java, thread: Object<'_>, known: &Thread) -> bool {
-        let by_looks = known.try_waits().is_some_and(|it| it.found.as_ref().is_some_and(is_untold));
-        match by_looks {
-            true => self.still_waits_untold(known.java_id),
-            false => is_parked(self.status(java, thread)),
-        }
+        self.end_all(unseen.into_iter().chain(over));
     }
 
     /// Waits are not recorded any more: what threads were found to wait for is over as
@@ -189,6 +189,13 @@ impl Contention {
         let idle_ns = clock::now_ns().saturating_sub(IDLE_PERIOD_NS);
         let is_due = |found: &Found| found.wait.kind.is_contention() || found.seen_ns < idle_ns;
         self.recorder.threads().found_waits(is_due)
+    }
+}
+
+/// It waits still for what it was found to wait for.
+fn note_seen(known: &Thread) {
+    if let Some(found) = known.try_waits().as_mut().and_then(|it| it.found.as_mut()) {
+        found.seen_ns = clock::now_ns();
     }
 }
 

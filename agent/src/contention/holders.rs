@@ -1,9 +1,9 @@
 //! What those do who have a lock: a thread of the agent's own looks at random moments.
 //!
 //! At each look it chooses some of the threads that wait for a lock at that moment, reads
-//! who has the lock, asks the JVM for that thread's stack, and reads the owner again: if it
-//! is the same, the frames tell where it has the lock, and what it does meanwhile. A moment
-//! stands for the time since the look before, of all who wait. So each owner is charged
+//! who has the lock, and asks the JVM for that thread's stack: if that one is still the owner
+//! afterwards, or a frame has the lock by its code, the frames tell where it has the lock, and
+//! what it does meanwhile. What could not be seen is written as such. A moment stands for the time since the look before, of all who wait. So each owner is charged
 //! with the time for which it made others wait, in the mean, whoever had the lock before it
 //! while they waited. Had the waiters asked when their waits began, it would be the first
 //! owner that is charged, and of those only the ones that hold a lock for long.
@@ -12,18 +12,22 @@
 //! wait that are virtual and to be mounted or unmounted. Looks have a budget: a share of the
 //! program's CPU time and, where a question makes others wait, the same share of all time.
 
+mod pace;
+
 use super::Contention;
 use crate::{
     clock,
-    jvm::{Java, Object, Vm, threads::state_of},
+    jvm::{Java, Local, Object, Vm, setup::Synchronizer, threads::state_of},
     log::Generation,
     random,
     recorder::{
         HolderStack, Sought,
-        threads::{PendingWait, Thread},
+        threads::{Contending, PendingWait, Taken, Thread},
     },
 };
+use pace::Pace;
 use std::{
+    ops::RangeInclusive,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -33,23 +37,12 @@ use std::{
 use tyrion_wire::{
     WaitKind,
     def::id,
-    holder::{ASKED, CPU_NS, GONE, Holder},
+    holder::{ASKED, CPU_NS, FREE, GONE, Holder},
     sample::ThreadState,
 };
 
-/// The mean time between two looks that are paid for, ns.
-const PERIOD_NS: u64 = 10_000_000;
-/// Nothing is paid back for longer than this, ns.
-const MOST_PAUSE_NS: u64 = 10_000_000_000;
-/// No more than this is saved, ns: a program that has not waited for long is not looked at
-/// all the more often.
-const MOST_SAVED_NS: i64 = 20_000_000;
-/// A look stands for this at most, ns: before that, nobody may have waited.
-const MOST_SPAN_NS: u64 = 20_000_000_000;
 /// So many waiting threads are chosen in a look.
 const CHOSEN: usize = 2;
-/// One part in so many of the time may be spent.
-const SHARE: u64 = 200;
 /// After so many looks at which nobody waited, the JVM does not know the thread any more.
 const IDLE_LOOKS: u32 = 256;
 /// While nothing is recorded.
@@ -61,85 +54,20 @@ pub struct Holders {
     is_wanted: AtomicBool,
     is_on: AtomicBool,
     was_on: AtomicBool,
-    /// How many owners were asked, and how many of them had released the lock meanwhile.
+    /// How many owners were asked, and how many of them had released the lock meanwhile, so
+    /// that their stack tells nothing.
     asked: AtomicU64,
     gone: AtomicU64,
     spent_cpu_ns: AtomicU64,
 }
 
-/// When to look next. What may be spent is saved up, and spent by looks: an expensive one,
-/// which had to read the code of methods for example, is paid back before the next.
-struct Pace {
-    looked_ns: u64,
-    process_cpu_ns: u64,
-    /// What is left of the budget, ns: of CPU time, and of time where all threads stop for a
-    /// question. Below 0 it has to be earned first.
-    saved_cpu_ns: i64,
-    saved_wall_ns: i64,
-    /// How many processors the program keeps busy, in thousandths.
-    busy: u64,
-    stops_all: bool,
-}
-
-impl Pace {
-    fn new(stops_all: bool) -> Pace {
-        Pace {
-            looked_ns: clock::now_ns(),
-            process_cpu_ns: clock::process_cpu_ns(),
-            saved_cpu_ns: 0,
-            saved_wall_ns: 0,
-            busy: 1000,
-            stops_all,
-        }
-    }
-
-    /// How long it takes to earn what was spent, ns.
-    fn debt_ns(&self) -> u64 {
-        let owed = |saved: i64| saved.min(0).unsigned_abs();
-        let of_cpu = owed(self.saved_cpu_ns).saturating_mul(SHARE * 1000) / self.busy.max(1);
-        let of_time = if self.stops_all { owed(self.saved_wall_ns) * SHARE } else { 0 };
-        of_cpu.max(of_time).min(MOST_PAUSE_NS)
-    }
-
-    /// How long to wait now: what is owed, and then exponentially distributed, so that no
-    /// rhythm of the program's is met again and again.
-    fn pause(&self) -> Duration {
-        let number = random::number().unwrap_or(1 << 63);
-        // Between 0 and 1, and neither.
-        let uniform = ((number >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
-        let factor = (-uniform.ln()).min(8.0);
-        Duration::from_nanos(self.debt_ns() + (PERIOD_NS as f64 * factor) as u64)
-    }
-
-    /// A look begins: how long the one before was ago, ns.
-    fn begin(&mut self, now_ns: u64) -> u64 {
-        let span_ns = now_ns.saturating_sub(self.looked_ns);
-        self.looked_ns = now_ns;
-        let process_cpu_ns = clock::process_cpu_ns();
-        let used_ns = process_cpu_ns.saturating_sub(self.process_cpu_ns);
-        self.process_cpu_ns = process_cpu_ns;
-        let busy = used_ns.saturating_mul(1000) / span_ns.max(1);
-        self.busy = (self.busy * 15 + busy) / 16;
-        self.earn(used_ns, span_ns);
-        span_ns.min(MOST_SPAN_NS)
-    }
-
-    /// The program has used so much, of CPU time and of time.
-    fn earn(&mut self, cpu_ns: u64, wall_ns: u64) {
-        let more =
-            |saved: i64, ns: u64| saved.saturating_add_unsigned(ns / SHARE).min(MOST_SAVED_NS);
-        self.saved_cpu_ns = more(self.saved_cpu_ns, cpu_ns);
-        self.saved_wall_ns = more(self.saved_wall_ns, wall_ns);
-    }
-
-    /// A look has taken so much.
-    fn spend(&mut self, cpu_ns: u64, wall_ns: u64) {
-        self.saved_cpu_ns = self.saved_cpu_ns.saturating_sub_unsigned(cpu_ns);
-        self.saved_wall_ns = self.saved_wall_ns.saturating_sub_unsigned(wall_ns);
-    }
-}
-
 impl Holders {
+    /// Whether owners are looked at now.
+    #[inline]
+    pub(super) fn is_on(&self) -> bool {
+        self.is_on.load(Relaxed)
+    }
+
     pub(super) fn new() -> Holders {
         Holders {
             is_wanted: AtomicBool::new(false),
@@ -188,13 +116,11 @@ impl Contention {
     /// What a thread of the agent's own does for ever. The JVM knows it only while threads
     /// wait for locks.
     pub fn watch_holders(&'static self, vm: Vm) {
-        // The JVM answers only threads that it knows.
-        let stops_all = vm.with_thread(|_| self.recorder.ti().stacks_make_others_wait());
-        let mut pace = Pace::new(stops_all.unwrap_or(true));
+        let mut pace = Pace::new(true);
         while !self.recorder.log().is_closed() {
             if !self.looks() {
                 std::thread::sleep(PAUSE);
-                pace = Pace::new(pace.stops_all);
+                pace = Pace::new(true);
                 continue;
             }
             std::thread::sleep(pace.pause());
@@ -209,6 +135,8 @@ impl Contention {
                 let java = unsafe { Java::new(env) };
                 let mut idle = 0;
                 while self.looks() && !self.recorder.log().is_closed() && idle < IDLE_LOOKS {
+                    // The JVM answers only threads that it knows. Virtual ones may come late.
+                    pace.makes_others_wait = self.recorder.stacks_make_others_wait();
                     idle = if self.look_once(java, &mut pace) { 0 } else { idle + 1 };
                     std::thread::sleep(pace.pause());
                 }
@@ -221,11 +149,14 @@ impl Contention {
     }
 
     /// The threads that wait for a lock that has one owner.
-    fn waiters(&self) -> Vec<(Arc<Thread>, PendingWait)> {
+    fn waiters(&self) -> Vec<Contending> {
         let mut waiters = self.recorder.threads().contending();
-        waiters.retain(|(thread, wait)| {
+        waiters.retain(|Contending { thread, wait, .. }| {
             // Nobody has the objects at which virtual threads park.
-            let is_seen = wait.kind == WaitKind::Monitor || !thread.is_virtual();
+            let is_seen = match wait.kind {
+                WaitKind::Monitor => wait.monitor != 0 && self.recorder.monitors().is_some(),
+                _ => !thread.is_virtual(),
+            };
             !thread.excluded && is_seen && wait.kind != WaitKind::Semaphore
         });
         waiters
@@ -245,8 +176,11 @@ impl Contention {
         }
         // All who wait are stood for by those that are chosen.
         let stands_for_ns = span_ns.saturating_mul(count as u64) / chosen.max(1) as u64;
-        for (thread, wait) in waiters.into_iter().take(chosen) {
-            self.look_at_holder(java, &thread, &wait, stands_for_ns);
+        for waiter in waiters.iter().take(chosen) {
+            let of_lock = waiters.iter().filter(|other| other.is_for_same(waiter));
+            let first_ns = of_lock.map(|other| other.wait.start_ns).min();
+            let first_ns = first_ns.unwrap_or(waiter.wait.start_ns);
+            self.look_at_holder(java, waiter, first_ns, stands_for_ns);
         }
         self.spent(pace, now_ns, begun_cpu_ns);
         count != 0
@@ -260,17 +194,19 @@ impl Contention {
         pace.spend(2 * cpu_ns, clock::now_ns().saturating_sub(begun_ns));
     }
 
+    /// Looks at the owner of what somebody waits for, as others do, since `first_ns`.
     fn look_at_holder(
         &'static self,
         java: Java,
-        waiter: &Arc<Thread>,
-        wait: &PendingWait,
+        waiter: &Contending,
+        first_ns: u64,
         stands_for_ns: u64,
     ) {
+        let Contending { thread, wait, .. } = waiter;
         let lock = match wait.kind {
             WaitKind::Monitor => None,
             _ => {
-                let thread = self.recorder.thread_object(java, waiter.java_id);
+                let thread = self.recorder.thread_object(java, thread.java_id);
                 let lock = (!thread.is_null())
                     .then(|| java.object_field(thread.get(), self.recorder.fields().park_blocker));
                 java.drop_local(thread);
@@ -282,22 +218,83 @@ impl Contention {
             None => self.owner_of_monitor_now(wait.monitor),
             Some(lock) => self.owner_of_lock_now(java, lock.get()),
         };
-        if let Some(owner_id) = owner_now().filter(|&owner_id| owner_id != waiter.java_id) {
+        let taken = |owner_id| self.recorder.threads().get(owner_id)?.taken();
+        let owner_id = owner_now();
+        let owner = owner_id.filter(|&owner_id| owner_id != thread.java_id);
+        let seen = owner.and_then(|owner_id| {
             let is_still = || owner_now() == Some(owner_id);
+            let taken = taken(owner_id);
             if !wait.owner.is_known() {
                 // Nobody had to wait for it before: now somebody is known.
-                self.note_owner(java, waiter, wait, (owner_id, at_ns), is_still);
+                self.note_owner(java, thread, wait, (owner_id, at_ns), is_still);
             }
             // First: to ask takes as long as many a wait.
-            let seen = self.moment(java, waiter, wait, (owner_id, at_ns), is_still);
-            if let Some(seen) = seen {
-                let asked = self.ask(java, owner_id, &self.sought(wait), is_still);
-                self.write_holder(waiter, &seen, asked, stands_for_ns);
+            let moment = self.moment(java, thread, wait, (owner_id, at_ns), is_still)?;
+            let asked = self.ask(java, owner_id, &self.sought(wait), is_still);
+            let taken = || taken_by(&taken?, waiter, first_ns..=at_ns);
+            Some((moment, asked.or_else(taken)))
+        });
+        match seen {
+            Some((moment, asked)) => self.write_holder(thread, &moment, asked, stands_for_ns),
+            None => {
+                let lacking = match owner_id {
+                    Some(_) => Lacking::Unseen,
+                    None => self.without_owner(java, waiter, lock.as_ref().map(Local::get)),
+                };
+                self.write_unseen(waiter, at_ns, lacking, stands_for_ns);
             }
         }
         if let Some(lock) = lock {
             java.drop_local(lock);
         }
+    }
+
+    /// What is waited for has no owner that could be read.
+    fn without_owner(&self, java: Java, waiter: &Contending, lock: Option<Object<'_>>) -> Lacking {
+        let Contending { thread, wait, .. } = waiter;
+        let is_free = match lock {
+            None => self.has_no_owner(wait.monitor),
+            Some(lock) => match self.synchronizer_of(java, lock) {
+                // Latches may have waiters while nobody has what is a lock in others.
+                Some(it) => it.is_free(java, lock) && wait.owner.is_known(),
+                // The wait is over, or it is a lock without an owner.
+                None => false,
+            },
+        };
+        let waits = thread.try_waits();
+        let is_same =
+            waits.is_some_and(|it| it.innermost().is_some_and(|it| it.start_ns == wait.start_ns));
+        match (is_same, is_free) {
+            (false, _) => Lacking::Unseen,
+            (true, true) => Lacking::Nobody,
+            (true, false) if lock.is_some() => Lacking::NoLock,
+            (true, false) => Lacking::Unseen,
+        }
+    }
+
+    /// Whoever had the lock at that moment was not seen. Were nothing written, longer waits
+    /// would stand for such ones, and their owners need not be the same.
+    fn write_unseen(
+        &'static self,
+        waiter: &Contending,
+        at_ns: u64,
+        lacking: Lacking,
+        stands_for_ns: u64,
+    ) {
+        let Contending { thread, wait, generation } = waiter;
+        let state = match lacking {
+            Lacking::NoLock => return,
+            Lacking::Nobody => FREE,
+            Lacking::Unseen => ThreadState::Other.code(),
+        };
+        let site = self.recorder.in_context_of_thread(thread, |context| {
+            let is_same = context.generation.number == *generation;
+            is_same.then(|| self.recorder.site(context, wait)).flatten()
+        });
+        let Some(site) = site.flatten() else { return };
+        let moment = Moment { at_ns, owner: id::UNKNOWN, site, generation: *generation };
+        let record = Holder { state, stands_for_ns, ..Holder::default() };
+        self.append_holder(thread, &moment, record);
     }
 
     /// Who has what a thread waits for, as the log has it, if it waits for it still.
@@ -322,23 +319,23 @@ impl Contention {
     }
 
     fn owner_of_lock_now(&self, java: Java, lock: Object<'_>) -> Option<i64> {
-        let is_owned = self
-            .recorder
-            .fields()
-            .synchronizers
-            .iter()
-            .any(|synchronizer| java.is_instance(lock, synchronizer.class));
-        if !is_owned {
-            return None;
-        }
+        self.synchronizer_of(java, lock)?;
         let owner = java.object_field(lock, self.recorder.fields().exclusive_owner);
         let owner_id = (!owner.is_null()).then(|| self.recorder.java_id(java, owner.get()));
         java.drop_local(owner);
         owner_id
     }
 
-    /// What the owner does, as long as it `is_still` the owner. Virtual threads are not
-    /// asked: one that is just leaving its carrier would be waited for.
+    fn synchronizer_of(&self, java: Java, lock: Object<'_>) -> Option<&Synchronizer> {
+        let synchronizers = &self.recorder.fields().synchronizers;
+        synchronizers.iter().find(|it| java.is_instance(lock, it.class))
+    }
+
+    /// What the owner does, if it `is_still` the owner afterwards, or it runs and its stack
+    /// shows that it had the lock when that was taken: on busy processors, the owner goes on
+    /// for long until whoever asked does. One that waits may have given the lock up for that,
+    /// or be about to take it. Virtual threads are not asked: one that is just leaving its carrier
+    /// would be waited for.
     fn ask(
         &self,
         java: Java,
@@ -355,7 +352,9 @@ impl Contention {
         let state = self.state_of_holder(java, owner.get(), owner_id);
         java.drop_local(owner);
         self.holders.asked.fetch_add(1, Relaxed);
-        if !is_still() {
+        let runs = matches!(state, ThreadState::Running | ThreadState::Native);
+        let has_lock = runs && seen.is_some_and(|seen| seen.has_lock);
+        if !has_lock && !is_still() {
             self.holders.gone.fetch_add(1, Relaxed);
             return None;
         }
@@ -385,18 +384,19 @@ impl Contention {
         asked: Option<(HolderStack, ThreadState, u32)>,
         stands_for_ns: u64,
     ) {
-        let none = (HolderStack { stack: id::EMPTY_STACK, above: 0 }, ThreadState::Other);
+        let none =
+            (HolderStack { stack: id::EMPTY_STACK, above: 0, has_lock: false }, ThreadState::Other);
         let asked = asked.filter(|(.., number)| *number == moment.generation);
         let (seen, state) = asked.map_or(none, |(seen, state, _)| (seen, state));
-        let record = Holder {
-            delta_ns: 0,
-            owner: moment.owner,
-            stack: seen.stack,
-            above: seen.above,
-            state: state.code(),
-            site: moment.site,
-            stands_for_ns,
-        };
+        let HolderStack { stack, above, .. } = seen;
+        let state = state.code();
+        let record = Holder { stack, above, state, stands_for_ns, ..Holder::default() };
+        self.append_holder(waiter, moment, record);
+    }
+
+    /// Writes a record, completed by what is known of its moment.
+    fn append_holder(&'static self, waiter: &Arc<Thread>, moment: &Moment, record: Holder) {
+        let record = Holder { owner: moment.owner, site: moment.site, ..record };
         self.recorder.in_context_of_thread(waiter, |context| {
             // Its ids are of one file of the log.
             if context.generation.number == moment.generation {
@@ -409,63 +409,40 @@ impl Contention {
     }
 }
 
+/// Why no owner is known at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lacking {
+    /// It was not seen; the wait may be over.
+    Unseen,
+    /// Nobody had the lock.
+    Nobody,
+    /// What is waited for is a latch, or has readers.
+    NoLock,
+}
+
+/// Where an owner took a lock that others have waited for since the beginning of these
+/// moments, if it had to wait for it itself until one of them. Had it released the lock since,
+/// one of those would have been woken; though the owner may have been faster than that one, so
+/// this is not certain.
+fn taken_by(
+    taken: &Taken,
+    waiter: &Contending,
+    moments: RangeInclusive<u64>,
+) -> Option<(HolderStack, ThreadState, u32)> {
+    let &Taken { wait, generation, at_ns } = taken;
+    let own = Contending { thread: Arc::clone(&waiter.thread), wait, generation };
+    let is_it = own.is_for_same(waiter)
+        && wait.kind == waiter.wait.kind
+        && moments.contains(&at_ns)
+        && wait.stack != id::EMPTY_STACK;
+    let stack = HolderStack { stack: wait.stack, above: 0, has_lock: true };
+    is_it.then_some((stack, ThreadState::Other, generation))
+}
+
 /// Who has a lock that another thread waits for, in the ids of a generation.
 struct Moment {
     at_ns: u64,
     owner: u32,
     site: u32,
     generation: u32,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// So many looks of 100 µs in ten seconds of a program that keeps some processors busy.
-    fn looks(busy: u64, stops_all: bool, wall_ns: u64) -> u64 {
-        let mut pace = Pace::new(stops_all);
-        pace.busy = busy;
-        let (mut now_ns, mut looks) = (0, 0);
-        while now_ns < 10_000_000_000 {
-            let pause_ns = pace.pause().as_nanos() as u64;
-            now_ns += pause_ns;
-            pace.earn(pause_ns * busy / 1000, pause_ns);
-            pace.spend(100_000, wall_ns);
-            looks += 1;
-        }
-        looks
-    }
-
-    #[test]
-    fn looks_keep_to_their_share() {
-        // A part in 200 of ten seconds of one processor, by 100 µs.
-        assert!((475..=505).contains(&looks(1000, false, 0)), "{}", looks(1000, false, 0));
-        assert!((45..=51).contains(&looks(100, false, 0)), "{}", looks(100, false, 0));
-        // Nor more than one in 10 ms, whatever is left.
-        let many = looks(16_000, false, 0);
-        assert!((900..=1100).contains(&many), "{many}");
-        // Nor so many that all threads stand still for longer than that part of the time.
-        let few = looks(16_000, true, 1_000_000);
-        assert!((45..=51).contains(&few), "{few}");
-    }
-
-    #[test]
-    fn an_expensive_look_is_paid_back() {
-        let mut pace = Pace::new(false);
-        pace.busy = 2000;
-        pace.spend(10_000_000, 0);
-        assert_eq!(pace.debt_ns(), 1_000_000_000);
-        pace.earn(2_000_000_000, 1_000_000_000);
-        assert_eq!(pace.debt_ns(), 0);
-        pace.earn(u64::MAX, u64::MAX);
-        assert_eq!(pace.saved_cpu_ns, MOST_SAVED_NS);
-    }
-
-    #[test]
-    fn pauses_are_as_long_as_asked_in_the_mean() {
-        let pace = Pace::new(false);
-        let all: Duration = (0..10_000).map(|_| pace.pause()).sum();
-        let mean_ns = all.as_nanos() as u64 / 10_000;
-        assert!((9_200_000..10_800_000).contains(&mean_ns), "{mean_ns}");
-    }
 }

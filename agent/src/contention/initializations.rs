@@ -239,7 +239,7 @@ impl Contention {
         // Asked for once in a look, and only if somebody may wait for a class.
         let mut known = None;
         for &(java_id, since_ns) in stuck.iter().take(MANY) {
-            let thread = self.recorder.thread_object(java, java_id);
+            let thread = self.recorder.running_thread(java, java_id);
             if !thread.is_null() {
                 let now_ns = clock::now_ns();
                 let stuck = Stuck { thread: thread.get(), java_id, since_ns, now_ns };
@@ -258,7 +258,7 @@ impl Contention {
         stuck: &Stuck<'_>,
         known: &mut Option<InProgress<'j>>,
     ) {
-        let bits = self.recorder.thread_status(java, stuck.thread);
+        let bits = self.recorder.status_of_running(java, stuck.thread);
         if bits.is_some_and(is_blocked) {
             return self.found_reentry(java, stuck);
         }

@@ -21,7 +21,11 @@ use crate::{
     clock,
     jvm::{Java, Object},
     log::lane::EndedWait,
-    recorder::{EventContext, Recorder, Way, observe::WaitObserver, threads::PendingWait},
+    recorder::{
+        EventContext, Recorder, Way,
+        observe::WaitObserver,
+        threads::{PendingWait, Taken},
+    },
     sync::Turn,
 };
 use holders::Holders;
@@ -256,6 +260,10 @@ impl Contention {
         parks: u64,
     ) {
         let contention = pending.kind.is_contention();
+        if contention && outcome == Outcome::Granted && self.holders.is_on() {
+            let generation = context.generation.number;
+            context.thread.note_taken(Taken { wait: pending, generation, at_ns: end_ns });
+        }
         let wake = self.wake_of(context, &pending, end_ns, outcome);
         let observer = self.observer();
         let blame = observer.map(|observer| observer.wait_ends(context.thread, &pending, end_ns));

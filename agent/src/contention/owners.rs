@@ -190,6 +190,11 @@ impl Contention {
         self.recorder.monitors()?.owner_of(monitor).filter(|_| monitor != 0)
     }
 
+    /// Whether a monitor says that nobody has it.
+    pub(super) fn has_no_owner(&self, monitor: usize) -> bool {
+        self.owner_word(monitor) == Some(OwnedBy::Nobody)
+    }
+
     /// The Java id of the thread that owns a monitor, which may be gone; `None` where nobody
     /// is known to.
     pub(super) fn owner_of_monitor_now(&self, monitor: usize) -> Option<i64> {

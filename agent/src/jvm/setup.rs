@@ -67,9 +67,20 @@ pub struct Synchronizer {
     pub condition: Object<'static>,
     /// The field of `ConditionObject` that names the synchronizer.
     pub outer: jfieldID,
+    /// Its `state`, 0 while nobody has a lock, and whether that is a `long`.
+    state: jfieldID,
+    is_long: bool,
 }
 
 impl Synchronizer {
+    /// Whether nobody has what an instance stands for, if it is a lock.
+    pub fn is_free(&self, java: Java<'_>, instance: Object<'_>) -> bool {
+        match self.is_long {
+            true => java.long_field(instance, self.state) == 0,
+            false => java.int_field(instance, self.state) == 0,
+        }
+    }
+
     fn find(env: &mut jni::Env<'_>, class: JdkClass) -> jni::errors::Result<Synchronizer> {
         let name = class.name();
         let condition_name = format!("{name}$ConditionObject");
@@ -93,12 +104,17 @@ impl Synchronizer {
         let outer_type = RuntimeFieldSignature::from_str(format!("L{name};"))?;
         let outer_type = FieldSignature::from(&outer_type);
         let outer = env.get_field_id(&*condition, jni_str!("this$0"), outer_type)?;
+        let is_long = class == JdkClass::LongSynchronizer;
+        let of_state = if is_long { jni_sig!("J") } else { jni_sig!("I") };
+        let state = env.get_field_id(JNIString::from(name), jni_str!("state"), of_state)?;
         Ok(Synchronizer {
             class: global_class(env, name)?,
             node: global_class(env, &node_name)?,
             waiter: waiter.into_raw().cast(),
             condition: global_class(env, &condition_name)?,
             outer: outer.into_raw().cast(),
+            state: state.into_raw().cast(),
+            is_long,
         })
     }
 }

@@ -75,10 +75,10 @@ impl Ti {
         (version >> 16) & 0xfff
     }
 
-    /// Whether a question about another thread's stack makes others wait: all threads, or,
-    /// where there are virtual ones, those that are to be mounted or unmounted.
-    pub fn stacks_make_others_wait(&self) -> bool {
-        self.stacks_take_safepoints() || self.release() >= FIRST_WITH_VIRTUAL_THREADS
+    /// Whether virtual threads are neither mounted nor unmounted while the JVM is asked about
+    /// a platform thread, which may be one that runs them.
+    pub fn stacks_hold_up_virtual_threads(&self) -> bool {
+        self.release() >= FIRST_WITH_VIRTUAL_THREADS
     }
 
     /// Whether all threads stop when another one's stack is asked for, so that

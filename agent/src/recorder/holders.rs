@@ -17,7 +17,7 @@ use tyrion_bytecode::{
     naming::{Body, called_method, lock_instructions, lock_names, method_lock_name},
     opcode,
 };
-use tyrion_plan::program::acquisition;
+use tyrion_plan::{probe, program::acquisition};
 use tyrion_wire::def::id;
 
 /// What is known of methods is forgotten beyond this many.
@@ -132,6 +132,8 @@ pub struct HolderStack {
     /// How many of its frames, the innermost ones, were called by the one that has taken
     /// the lock; 0 also where that one is not known.
     pub above: u32,
+    /// Whether the code of one of them says that it has the lock.
+    pub has_lock: bool,
 }
 
 impl Recorder {
@@ -147,17 +149,32 @@ impl Recorder {
         let none = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
         let mut frames = vec![none; self.frames_wanted()];
         let count = self.ti.stack_of(thread, 0, &mut frames).ok().filter(|&count| count != 0)?;
-        let above = self.frame_with(java, &frames[..count.min(self.depth)], sought);
-        let stack = self.stack_of_frames(generation, java, &mut frames, count);
-        (stack != id::EMPTY_STACK).then_some(HolderStack { stack, above })
+        // What the agent has added is no part of the program.
+        let own = frames[..count].iter().take_while(|it| self.is_of_probe(java, it.method)).count();
+        let (frames, count) = (&mut frames[own..], count - own);
+        let taker = self.frame_with(java, &frames[..count.min(self.depth)], sought);
+        let (above, has_lock) = (taker.unwrap_or(0), taker.is_some());
+        let stack = self.stack_of_frames(generation, java, frames, count);
+        (stack != id::EMPTY_STACK).then_some(HolderStack { stack, above, has_lock })
     }
 
-    /// The number of the innermost frame that has a lock; 0 if none is known to.
-    fn frame_with(&self, java: Java, frames: &[jvmtiFrameInfo], sought: &Sought) -> u32 {
-        let has = |frame: &jvmtiFrameInfo| {
-            self.sections(java, frame.method).is_some_and(|it| it.has(sought, frame.location))
+    fn is_of_probe(&self, java: Java, method: jmethodID) -> bool {
+        let class = self.ti.class_of_method(java, method);
+        let name = probe::wait::CLASS.as_bytes();
+        class.is_ok_and(|it| it.strip_prefix(b"L").is_some_and(|it| it.starts_with(name)))
+    }
+
+    /// The number of the innermost frame that has a lock, if one is known to.
+    fn frame_with(&self, java: Java, frames: &[jvmtiFrameInfo], sought: &Sought) -> Option<u32> {
+        let has = |(nth, frame): &(usize, &jvmtiFrameInfo)| {
+            // A thread that is about to take a method's own monitor is at its beginning.
+            let may_be_outside = *nth == 0 && frame.location == 0;
+            !may_be_outside
+                && self
+                    .sections(java, frame.method)
+                    .is_some_and(|it| it.has(sought, frame.location))
         };
-        frames.iter().position(has).map_or(0, |nth| nth as u32)
+        frames.iter().enumerate().find(has).map(|(nth, _)| nth as u32)
     }
 
     fn sections(&self, java: Java, method: jmethodID) -> Option<Arc<Sectioned>> {

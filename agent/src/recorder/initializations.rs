@@ -7,7 +7,10 @@
 
 use super::{Recorder, takers::may_initialize};
 use crate::jvm::{Java, Local, Object, monitors::Spot};
-use jvmti_bindings::sys::{jni::jmethodID, jvmti::jvmtiFrameInfo};
+use jvmti_bindings::sys::{
+    jni::{jint, jmethodID},
+    jvmti::jvmtiFrameInfo,
+};
 use std::collections::HashMap;
 use tyrion_bytecode::naming::initialized_class;
 
@@ -62,17 +65,36 @@ impl InProgress<'_> {
 }
 
 impl Recorder {
-    /// The platform threads, by their Java ids, and where each of them is if the JVM keeps it
-    /// from running at this moment, for whatever reason.
+    /// The platform threads and those that they run, by their Java ids, and where each of them
+    /// is if the JVM keeps it from running at this moment, for whatever reason.
     pub fn blocked_threads(&self) -> Vec<(i64, Option<Spot>)> {
         let Some(monitors) = self.monitors() else { return Vec::new() };
-        let threads = self.addresses().into_iter();
+        let threads = self.addresses().into_iter().chain(self.mounted());
         threads.map(|(java_id, at)| (java_id, monitors.blocked_at(at))).collect()
     }
 
     /// The same of one thread.
     pub fn blocked_at(&self, java_id: i64) -> Option<Spot> {
-        self.monitors()?.blocked_at(self.address_of(java_id)?)
+        let of_carrier = || {
+            let mounted = self.mounted();
+            mounted.into_iter().find(|(of, _)| *of == java_id).map(|(_, at)| at)
+        };
+        self.monitors()?.blocked_at(self.address_of(java_id).or_else(of_carrier)?)
+    }
+
+    /// A platform thread, or a virtual one that is mounted, as a local reference; null where
+    /// it is not known.
+    pub fn running_thread<'j>(&self, java: Java<'j>, java_id: i64) -> Local<'j> {
+        let thread = self.thread_object(java, java_id);
+        if thread.is_null() { self.mounted_thread(java, java_id) } else { thread }
+    }
+
+    /// The bits of the state of such a thread.
+    pub fn status_of_running(&self, java: Java, thread: Object<'_>) -> Option<jint> {
+        match java.is_instance(thread, self.fields.virtual_thread) {
+            true => self.ti.state_bits(thread).ok(),
+            false => self.thread_status(java, thread),
+        }
     }
 
     /// Whether a thread is where it may wait for the initialization of a class, and which
@@ -98,7 +120,10 @@ impl Recorder {
     /// What all threads are initializing now. To be given back with
     /// [`InProgress::drop_all`].
     pub fn in_progress<'j>(&self, java: Java<'j>) -> InProgress<'j> {
-        let all = self.ti.all_threads(java).unwrap_or_default();
+        let mut all = self.ti.all_threads(java).unwrap_or_default();
+        let mounted = self.mounted().into_iter();
+        all.extend(mounted.map(|(java_id, _)| self.mounted_thread(java, java_id)));
+        all.retain(|thread| !thread.is_null());
         let threads: Vec<(i64, Object<'_>)> =
             all.iter().map(|thread| (self.java_id(java, thread.get()), thread.get())).collect();
         let classes = self.initialized_by(java, &threads);

@@ -6,16 +6,24 @@ use crate::{
         Java, Local, Object,
         java::Weak,
         monitors::{JavaThread, Monitors, OwnedBy},
+        threads::Extension,
     },
     table::Table,
 };
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{
+    Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 /// The platform threads by where the JVM has them, if owners of monitors can be told.
 #[derive(Default)]
 pub struct Owners {
     monitors: OnceLock<Monitors>,
     threads: RwLock<Known>,
+    /// Whether any thread was seen that runs virtual ones.
+    has_carriers: AtomicBool,
+    /// The JVM's function that tells which virtual thread a carrier runs.
+    mounted: OnceLock<Option<Extension>>,
 }
 
 #[derive(Default)]
@@ -143,6 +151,9 @@ impl Recorder {
             return;
         }
         let is_carrier = self.is_carrier(java, thread);
+        if is_carrier {
+            self.owners.has_carriers.store(true, Relaxed);
+        }
         let object = java.weak(thread).map(Arc::new);
         let thread = PlatformThread { at, java_id, is_carrier, object };
         self.owners.add(java, thread, is_current);
@@ -197,12 +208,61 @@ impl Recorder {
         is_still.then_some(mounted)
     }
 
+    /// Whether a question about a platform thread's stack makes others wait: all of them, or
+    /// virtual ones that are to be mounted or unmounted, if there may be any.
+    pub fn stacks_make_others_wait(&self) -> bool {
+        self.ti.stacks_take_safepoints()
+            || self.ti.stacks_hold_up_virtual_threads()
+                && (self.monitors().is_none() || self.owners.has_carriers.load(Relaxed))
+    }
+
     /// Where the JVM has the platform threads, by their Java ids, without the carriers of
     /// virtual ones.
     pub(super) fn addresses(&self) -> Vec<(i64, usize)> {
         let known = self.owners.read();
         let threads = known.by_address.values().filter(|thread| !thread.is_carrier);
         threads.map(|thread| (thread.java_id, thread.at.address)).collect()
+    }
+
+    /// The virtual threads that are mounted, by their Java ids, and where the JVM has their
+    /// carriers.
+    pub(super) fn mounted(&self) -> Vec<(i64, usize)> {
+        let Some(monitors) = self.monitors() else { return Vec::new() };
+        if !self.owners.has_carriers.load(Relaxed) {
+            return Vec::new();
+        }
+        let known = self.owners.read();
+        let carriers = known.by_address.values().filter(|thread| thread.is_carrier);
+        let mounted = carriers.filter_map(|carrier| {
+            let java_id = monitors.mounted_on(carrier.at.address)?;
+            (java_id != carrier.java_id).then_some((java_id, carrier.at.address))
+        });
+        mounted.collect()
+    }
+
+    /// A virtual thread that is mounted, as a local reference; null if none of this Java id
+    /// is, or the JVM does not tell.
+    pub(super) fn mounted_thread<'j>(&self, java: Java<'j>, java_id: i64) -> Local<'j> {
+        let mounted = self.mounted();
+        let at = mounted.iter().find(|(of, _)| *of == java_id).map(|(_, at)| *at);
+        let function = *self.owners.mounted.get_or_init(|| self.ti.virtual_thread_function());
+        let Some((at, function)) = at.zip(function) else { return Local::NULL };
+        let carrier_id = self.owners.read().by_address.get(&at).map(|carrier| carrier.java_id);
+        let carrier = carrier_id.map_or(Local::NULL, |id| self.thread_object(java, id));
+        if carrier.is_null() {
+            return Local::NULL;
+        }
+        let thread = self.ti.virtual_thread(java, function, carrier.get());
+        java.drop_local(carrier);
+        // Another one may be mounted by now.
+        let is_it = !thread.is_null() && self.java_id(java, thread.get()) == java_id;
+        match is_it {
+            true => thread,
+            false => {
+                java.drop_local(thread);
+                Local::NULL
+            }
+        }
     }
 
     /// Where the JVM has a platform thread.

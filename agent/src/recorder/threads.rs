@@ -7,7 +7,10 @@
 mod waits;
 mod wakes;
 
-pub use waits::{Acquiring, Found, Inferred, Owner, Park, ParkSeenBy, PendingWait, Seen, Waits};
+pub use waits::{
+    Acquiring, Contending, Found, Inferred, Owner, Park, ParkSeenBy, PendingWait, Seen, Taken,
+    Waits,
+};
 pub use wakes::{Wake, WakeBy};
 
 use crate::{
@@ -79,6 +82,8 @@ pub struct Thread {
     /// What the program says that it is doing.
     pub groups: OpenGroups,
     waits: Mutex<Waits>,
+    /// The lock that it got last, of those that it had to wait for.
+    taken: Mutex<Option<Taken>>,
     /// The number of the generation that the ids of the waits are of, for those
     /// who cannot lock them.
     generation: AtomicU32,
@@ -108,6 +113,7 @@ impl Thread {
             only_listed: AtomicBool::new(false),
             groups: OpenGroups::default(),
             waits: Mutex::new(Waits { generation, ..Waits::default() }),
+            taken: Mutex::default(),
             generation: AtomicU32::new(generation),
         }
     }
@@ -274,6 +280,17 @@ impl Thread {
         self.generation.store(to.number, Release);
     }
 
+    /// It has got what it waited for.
+    #[inline]
+    pub fn note_taken(&self, taken: Taken) {
+        *lock(&self.taken) = Some(taken);
+    }
+
+    /// What it got last after a wait.
+    pub fn taken(&self) -> Option<Taken> {
+        *lock(&self.taken)
+    }
+
     /// What another thread waits for, which must not be kept waiting: `None` when the
     /// thread is in the middle of an event.
     pub fn try_waits(&self) -> Option<MutexGuard<'_, Waits>> {
@@ -403,7 +420,7 @@ impl Threads {
 
     /// The threads that wait for locks that others have, and what for. Those in the middle
     /// of an event are left out.
-    pub fn contending(&self) -> Vec<(Arc<Thread>, PendingWait)> {
+    pub fn contending(&self) -> Vec<Contending> {
         let mut contending = Vec::new();
         for shard in &self.shards {
             let threads: Vec<_> = {
@@ -412,8 +429,12 @@ impl Threads {
                 all.values().filter(waits).cloned().collect()
             };
             contending.extend(threads.into_iter().filter_map(|thread| {
-                let innermost = *thread.try_waits()?.innermost()?;
-                innermost.kind.is_contention().then_some((thread, innermost))
+                let (wait, generation) = {
+                    let waits = thread.try_waits()?;
+                    (*waits.innermost()?, waits.generation())
+                };
+                let is_contending = wait.kind.is_contention();
+                is_contending.then_some(Contending { thread, wait, generation })
             }));
         }
         contending

@@ -11,6 +11,7 @@ mod acquired;
 mod asked;
 mod build;
 mod fold;
+mod handover;
 mod hash;
 mod ids;
 mod known;

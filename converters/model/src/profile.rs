@@ -275,6 +275,9 @@ pub struct BlameRow {
     /// How many of the innermost frames of the stack were called by the one that has the
     /// lock, where that is known.
     pub above: u32,
+    /// For how much of that, in ns, nobody held it: it had been released, and whoever was next
+    /// did not run yet. Only where owners were looked at.
+    pub free_ns: u64,
     /// How many answers of owners that was estimated from; 0 where it was not.
     pub answers: u64,
     /// The root of the sum of the squares of what each answer stands for, in ns.

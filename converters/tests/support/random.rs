@@ -114,6 +114,7 @@ pub fn traced() -> impl Strategy<Value = Profile> {
                     count,
                     blamed_ns,
                     above: 0,
+                    free_ns: 0,
                     answers: 0,
                     error_ns: 0,
                 };

@@ -74,6 +74,7 @@ fn what_is_there_at_once_counts() {
         drop(vec![1u8; 3_000_000]);
         vec![1u8; 1_000_000]
     });
-    assert!((3_000_000..4_000_000).contains(&spent.peak), "{}", spent.peak);
+    // The threads of the tests may give back a little of their own meanwhile.
+    assert!((2_950_000..4_000_000).contains(&spent.peak), "{}", spent.peak);
     assert_eq!(kept.len(), 1_000_000);
 }

@@ -9,16 +9,19 @@ use crate::fields::{Fields, put};
 pub(crate) const CODE_HOLDER: u8 = 9;
 /// How many owners were asked what they do, as a statistic of the log.
 pub const ASKED: &str = "holders.asked";
-/// How many of them had released the lock meanwhile.
+/// How many of them had released the lock meanwhile, so that their stack tells nothing.
 pub const GONE: &str = "holders.gone";
 /// What looking has taken, in ns of CPU time.
 pub const CPU_NS: &str = "holders.cpu_ns";
+/// The state of no owner: nobody had the lock at that moment.
+pub const FREE: u32 = 0;
+
 /// What the owner of a lock did while a thread waited for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Holder {
     /// From the chunk's previous record that has a time to the look, in ns.
     pub delta_ns: u64,
-    /// Thread id of the owner.
+    /// Thread id of the owner; 0 if it was not seen.
     pub owner: u32,
     /// Its stack; 0 if it had released the lock before the stack was known, or is a virtual
     /// thread.
@@ -26,7 +29,9 @@ pub struct Holder {
     /// How many of its frames, the innermost ones, were called by the one that has taken
     /// the lock; 0 also where that one is not known.
     pub above: u32,
-    /// What it was doing, the code of a [`ThreadState`](crate::sample::ThreadState).
+    /// What it was doing, the code of a [`ThreadState`](crate::sample::ThreadState). Without
+    /// an owner [`FREE`] if nobody had the lock, or else 7: it was not seen, mostly because
+    /// the wait was over first.
     pub state: u32,
     /// Site id of the wait: kind, waiter's stack and lock.
     pub site: u32,

@@ -117,6 +117,36 @@ pub struct Inferred {
     pub is_written: bool,
 }
 
+/// A thread that waits for a lock, at a moment.
+pub struct Contending {
+    /// Who waits.
+    pub thread: Arc<super::Thread>,
+    /// What for.
+    pub wait: PendingWait,
+    /// The number of the generation whose ids the wait has.
+    pub generation: u32,
+}
+
+impl Contending {
+    /// Whether another one waits for the same.
+    pub fn is_for_same(&self, other: &Contending) -> bool {
+        let is_same_lock = self.wait.lock != id::UNKNOWN
+            && self.wait.lock == other.wait.lock
+            && self.generation == other.generation;
+        is_same_lock || (self.wait.monitor != 0 && self.wait.monitor == other.wait.monitor)
+    }
+}
+
+/// A lock that a thread got after it had waited for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken {
+    /// The wait, with ids of this generation.
+    pub wait: PendingWait,
+    pub generation: u32,
+    /// When it got the lock, monotonic ns.
+    pub at_ns: u64,
+}
+
 /// A park that was under way when recording began: nobody tells when it ends.
 pub struct Found {
     /// From the moment on at which it was found.

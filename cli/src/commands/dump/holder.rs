@@ -9,7 +9,7 @@ use serde_json::json;
 use std::io::{self, Write};
 use tyrion_formats::Answered;
 use tyrion_model::{harmless, units};
-use tyrion_wire::{def::id, sample::ThreadState};
+use tyrion_wire::{def::id, holder::FREE, sample::ThreadState};
 
 impl Dump<'_> {
     /// Filters on threads find the one that waited, and the owner.
@@ -23,10 +23,11 @@ impl Dump<'_> {
         let at_ns = self.since_start(answered.at_ns);
         let Some(site) = self.site(holder.site) else { return Ok(()) };
         let state = ThreadState::from_code(holder.state).unwrap_or(ThreadState::Other);
+        let is_free = holder.owner == id::UNKNOWN && holder.state == FREE;
         if self.json {
             let record = json!({
                 "record": "holder", "at_ns": at_ns, "stands_for_ns": holder.stands_for_ns,
-                "state": state.name(), "frames_above": holder.above,
+                "state": if is_free { "free" } else { state.name() }, "frames_above": holder.above,
                 "thread": owner.0, "thread_id": holder.owner,
                 "waiter": waiter.0, "waiter_id": answered.thread, "kind": site.kind.name(),
                 "lock": site.lock.id, "lock_class": site.lock.class,
@@ -39,20 +40,27 @@ impl Dump<'_> {
             ];
             return JsonRecord { fields, long }.write(out);
         }
+        let who = match holder.owner {
+            id::UNKNOWN if is_free => "nobody".to_owned(),
+            id::UNKNOWN => "an unknown thread".to_owned(),
+            _ => format!("{:?}", harmless::name(&owner.0)),
+        };
         write!(
             out,
-            "holder  +{} {} {} {:?} had what {:?} waited for, {}, {} ",
+            "holder  +{} {} {} {who} had what {:?} waited for, {}",
             seconds(at_ns),
             units::duration(holder.stands_for_ns),
             site.kind.name(),
-            harmless::name(&owner.0),
             harmless::name(&waiter.0),
             site.lock.text(),
-            state.name(),
         )?;
         match holder.stack {
-            id::EMPTY_STACK => out.write_all(b"(stack not taken)")?,
-            stack => self.stacks.write(out, stack)?,
+            _ if holder.owner == id::UNKNOWN => {}
+            id::EMPTY_STACK => write!(out, ", {} (stack not taken)", state.name())?,
+            stack => {
+                write!(out, ", {} ", state.name())?;
+                self.stacks.write(out, stack)?;
+            }
         }
         out.write_all(b" | ")?;
         self.end_with_stack(out, site.stack)

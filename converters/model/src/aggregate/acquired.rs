@@ -99,7 +99,7 @@ impl Rows<'_, '_> {
         let blames = sums.blames.iter().map(|(&(thread, stack, place, site), sums)| {
             ((thread, stack, Some(place), site), charged(*sums))
         });
-        let asked = std::mem::take(&mut sums.asked).charge(self.log, waits).into_iter();
+        let asked = std::mem::take(&mut sums.asked).charge(waits).into_iter();
         let asked = asked.filter(|((thread, ..), _)| wanted(*thread)).map(
             |((thread, stack, place, site), estimated)| {
                 ((thread, stack, Some(place), site), estimated)
@@ -226,10 +226,10 @@ impl Rows<'_, '_> {
         charges: impl Iterator<Item = (ChargeKey, Estimated)>,
     ) -> BTreeMap<u32, Vec<BlameRow>> {
         let mut charges: Vec<(ChargeKey, Estimated)> = charges.collect();
-        charges.sort_unstable_by_key(|(key, it)| (*key, it.above));
+        charges.sort_unstable_by_key(|(key, it)| (*key, it.above, it.is_free));
         let mut rows: BTreeMap<u32, Vec<BlameRow>> = BTreeMap::new();
         for ((thread, stack, place, site), estimated) in charges {
-            let Estimated { charged, above, answers, error_ns } = estimated;
+            let Estimated { charged, above, is_free, answers, error_ns } = estimated;
             let at = self.key_of_site.get(site as usize).map_or(usize::MAX, |&at| at as usize);
             let Some(&(waiter_stack, lock, kind)) = self.wait_keys.get(at) else { continue };
             let stack = match (stack, place) {
@@ -245,6 +245,7 @@ impl Rows<'_, '_> {
                 count: charged.count,
                 blamed_ns: charged.wait_ns,
                 above,
+                free_ns: if is_free { charged.wait_ns } else { 0 },
                 answers,
                 error_ns,
             });

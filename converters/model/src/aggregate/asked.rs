@@ -5,6 +5,11 @@
 //! the mean. Of that, which is known exactly, each gets its share: a ratio estimate, whose
 //! standard error follows from the squares of the weights (W. G. Cochran, Sampling
 //! Techniques, 3rd edition, chapter 6).
+//!
+//! Whoever had the lock was not seen in some looks, and their part is charged to nobody that is
+//! known; or nobody had it, see [`super::handover`]. Others had released it before their stack
+//! was known. They are not taken to have had it where they have it in other looks: those find
+//! the longer holds.
 
 use super::{
     hash::Table,
@@ -13,17 +18,28 @@ use super::{
     sums::{SiteSums, Sums, ThreadSums},
 };
 use crate::filter::Window;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use tyrion_formats::{Answered, Recording};
-use tyrion_wire::def::id::{EMPTY_STACK, UNKNOWN};
+use tyrion_wire::{
+    def::id::{EMPTY_STACK, UNKNOWN},
+    holder::FREE,
+};
 
 /// The holder: thread, stack, and place where there is no stack; the site of
 /// the wait.
 pub(super) type BlameKey = (u32, u32, u32, u32);
 
-/// The owner: thread and stack, and how many of its frames are above the one that has the
-/// lock; the site of the wait.
-type AskedKey = (u32, u32, u32, u32);
+/// Who had a lock at a moment, and the site of the wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct AskedKey {
+    site: u32,
+    thread: u32,
+    stack: u32,
+    /// How many frames of the stack are above the one that has the lock.
+    above: u32,
+    /// Nobody had it.
+    is_free: bool,
+}
 
 /// Answers added up.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,6 +62,8 @@ pub(super) struct Estimated {
     pub(super) charged: Sums,
     /// How many of the innermost frames are above the one that has the lock.
     pub(super) above: u32,
+    /// Whether it was nobody who had the lock.
+    pub(super) is_free: bool,
     /// How many answers that follows from.
     pub(super) answers: u64,
     /// The root of the sum of the squares of what each answer stands for, in ns.
@@ -76,7 +94,9 @@ impl Asked {
             None => (EMPTY_STACK, 0),
         };
         let wait_ns = holder.stands_for_ns;
-        let key = (known_thread(log, holder.owner), stack, above, holder.site);
+        let thread = known_thread(log, holder.owner);
+        let is_free = holder.owner == UNKNOWN && holder.state == FREE;
+        let key = AskedKey { site: holder.site, thread, stack, above, is_free };
         self.0.entry(key).or_default().add(&Weights {
             answers: 1,
             wait_ns,
@@ -91,23 +111,30 @@ impl Asked {
         }
     }
 
+    /// Forgets all if no owner was seen at all: then it is only known who had locks when
+    /// waits began.
+    pub(super) fn keep_if_seen(&mut self) {
+        if self.0.keys().all(|key| key.thread == UNKNOWN) {
+            self.0.clear();
+        }
+    }
+
     /// The threads that had locks.
     pub(super) fn threads(&self) -> impl Iterator<Item = u32> + '_ {
-        self.0.keys().map(|key| key.0)
+        self.0.keys().map(|key| key.thread)
     }
 
     /// Threads that had locks, and the sites where others waited for them.
     pub(super) fn sites(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        self.0.keys().map(|&(thread, _, _, site)| (thread, site))
+        self.0.keys().map(|key| (key.thread, key.site))
     }
 
     /// The waits of all threads, as far as something is known of their owners, charged to
     /// those.
-    pub(super) fn charge(mut self, log: &Recording, waits: &Waits) -> Vec<(BlameKey, Estimated)> {
-        self.place_those_gone(log, waits);
+    pub(super) fn charge(self, waits: &Waits) -> Vec<(BlameKey, Estimated)> {
         let mut by_site: BTreeMap<u32, Vec<(AskedKey, Weights)>> = BTreeMap::new();
         for (key, weights) in self.0 {
-            by_site.entry(key.3).or_default().push((key, weights));
+            by_site.entry(key.site).or_default().push((key, weights));
         }
         let mut charged = Vec::new();
         for (site, mut answers) in by_site {
@@ -121,11 +148,12 @@ impl Asked {
             let all: f64 = of(|weights| weights.wait_ns).into_iter().map(|ns| ns as f64).sum();
             let scale = if all > 0.0 { sums.wait_ns as f64 / all } else { 0.0 };
             for (((key, weights), wait_ns), count) in answers.into_iter().zip(wait_ns).zip(counts) {
-                let (thread, stack, above, _) = key;
+                let AskedKey { thread, stack, above, is_free, .. } = key;
                 let charged_waits = Sums { count, wait_ns, max_ns: 0 };
                 let estimated = Estimated {
                     charged: charged_waits,
                     above,
+                    is_free,
                     answers: weights.answers,
                     error_ns: ((weights.squares as f64).sqrt() * scale) as u64,
                 };
@@ -133,51 +161,6 @@ impl Asked {
             }
         }
         charged
-    }
-}
-
-impl Asked {
-    /// Owners that had released the lock before their stack was known: they are taken to
-    /// have had it where they have it otherwise, or else where they wait for it themselves.
-    /// Holds that are so short are never seen.
-    fn place_those_gone(&mut self, log: &Recording, waits: &Waits) {
-        let lock_of = |site: u32| log.definitions().sites().get(site).map(|site| site.lock);
-        let mut gone: Vec<(AskedKey, Weights)> = Vec::new();
-        let mut known: BTreeMap<(u32, u32), BTreeMap<(u32, u32), u64>> = BTreeMap::new();
-        for (&key, &weights) in &self.0 {
-            let (thread, stack, above, site) = key;
-            let Some(lock) = lock_of(site) else { continue };
-            match stack {
-                EMPTY_STACK => gone.push((key, weights)),
-                stack => {
-                    let stacks = known.entry((thread, lock)).or_default();
-                    let sum = stacks.entry((stack, above)).or_default();
-                    *sum = sum.saturating_add(weights.wait_ns);
-                }
-            }
-        }
-        gone.sort_unstable_by_key(|(key, _)| *key);
-        for (key, weights) in gone {
-            let (thread, _, _, site) = key;
-            let Some(lock) = lock_of(site) else { continue };
-            let own = || {
-                let stack = waits.places.get(&(thread, lock))?.0;
-                Some(BTreeMap::from([((stack, 0), 1)]))
-            };
-            let Some(stacks) = known.get(&(thread, lock)).cloned().or_else(own) else { continue };
-            self.0.remove(&key);
-            let parts: Vec<u64> = stacks.values().copied().collect();
-            let wait_ns = shares(weights.wait_ns, &parts);
-            let answers = shares(weights.answers, &parts);
-            let all = (parts.iter().copied().map(u128::from).sum::<u128>()).max(1);
-            for (((stack, above), part), (wait_ns, answers)) in
-                stacks.into_iter().zip(wait_ns.into_iter().zip(answers))
-            {
-                let squares = weights.squares / all * u128::from(part);
-                let weights = Weights { answers, wait_ns, squares };
-                self.0.entry((thread, stack, above, site)).or_default().add(&weights);
-            }
-        }
     }
 }
 
@@ -194,32 +177,17 @@ impl Weights {
 pub(super) struct Waits {
     /// All threads, at each site.
     by_site: BTreeMap<u32, Sums>,
-    /// Where a thread waited longest for a lock, and how long, by both.
-    places: BTreeMap<(u32, u32), (u32, u64)>,
 }
 
 impl Waits {
-    /// Those of threads; places only of those that had locks.
-    pub(super) fn of<'s>(
-        log: &Recording,
-        threads: impl Iterator<Item = &'s ThreadSums>,
-        asked: &Asked,
-    ) -> Waits {
+    /// Those of threads, if anything was asked.
+    pub(super) fn of<'s>(threads: impl Iterator<Item = &'s ThreadSums>, asked: &Asked) -> Waits {
         let mut waits = Waits::default();
         if asked.is_empty() {
             return waits;
         }
-        let owners: BTreeSet<u32> = asked.threads().collect();
-        for thread in threads {
-            for SiteSums { site, sums } in &thread.sites {
-                waits.by_site.entry(*site).or_default().add(sums);
-                let own = log.definitions().sites().get(*site);
-                let Some(own) = own.filter(|_| owners.contains(&thread.thread)) else { continue };
-                let place = waits.places.entry((thread.thread, own.lock)).or_default();
-                if sums.wait_ns > place.1 {
-                    *place = (own.stack, sums.wait_ns);
-                }
-            }
+        for SiteSums { site, sums } in threads.flat_map(|thread| &thread.sites) {
+            waits.by_site.entry(*site).or_default().add(sums);
         }
         waits
     }

@@ -3,6 +3,7 @@
 use super::{
     acquired::{Rows, ThreadRows},
     asked::Waits,
+    handover,
     ids::{LogIds, WaitKey},
     known::thread_of,
     pass::LogSums,
@@ -87,6 +88,7 @@ impl<'a> Builder<'a> {
             profile.lacks_waits = !self.has_waits;
             self.out.notes.without_samples = self.without_samples;
         }
+        handover::charge(profile);
         self.out.notes.in_bursts = profile.in_bursts();
         if self.filter.states == States::default() {
             self.out.notes.hidden_idle = self.out.state(State::Idle);
@@ -98,13 +100,14 @@ impl<'a> Builder<'a> {
     /// come after those of the logs before it, and so do its rows.
     pub(super) fn add(&mut self, log: &Recording, window: &Window, mut sums: LogSums) {
         let run = self.add_run(log);
+        sums.trace.asked.keep_if_seen();
         self.note(log, run, &sums);
         self.note_trace(log, Scope::of(log, window), &sums.trace);
         self.note_samples(log, &sums);
         self.out.damage.append(&mut sums.damage);
         let (trace, samples) = (sums.trace, sums.samples);
         let waited = sums.recorded.iter().chain(&sums.folded);
-        let waits = Waits::of(log, waited, &trace.asked);
+        let waits = Waits::of(waited, &trace.asked);
         let threads = self.chosen_threads(log, run, (sums.recorded, sums.folded), &trace, &samples);
         let ids: Vec<u32> = threads.iter().map(|(thread, _)| *thread).collect();
         let used = used_sites(log, &threads, &trace);

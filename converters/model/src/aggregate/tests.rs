@@ -1,5 +1,6 @@
 //! Waits in, profile out.
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+mod asked;
 mod filters;
 mod hostile;
 mod owned;

@@ -82,16 +82,25 @@ impl Row for SectionRow {
 }
 
 impl Row for BlameRow {
-    type Key = (u32, u32, u32, WaitKind, u32, u32);
+    type Key = (u32, u32, u32, WaitKind, u32, u32, bool);
 
     fn key(&self) -> Self::Key {
-        (self.thread, self.stack, self.lock, self.kind, self.waiter_stack, self.above)
+        (
+            self.thread,
+            self.stack,
+            self.lock,
+            self.kind,
+            self.waiter_stack,
+            self.above,
+            self.free_ns != 0,
+        )
     }
 
     fn add(&mut self, other: &BlameRow) {
         add([
             (&mut self.count, other.count),
             (&mut self.blamed_ns, other.blamed_ns),
+            (&mut self.free_ns, other.free_ns),
             (&mut self.answers, other.answers),
         ]);
         self.error_ns = (self.error_ns as f64).hypot(other.error_ns as f64) as u64;

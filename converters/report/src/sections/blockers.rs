@@ -1,12 +1,13 @@
 //! Who holds what others wait for.
 
 mod chance;
+mod looked;
 #[cfg(test)]
 mod tests;
 mod view;
 
 use super::{
-    charged::{Awaited, ChargedWaits, Charges, Places},
+    charged::{ChargedWaits, Charges, Places},
     shared::{cut, share},
 };
 use crate::{
@@ -14,10 +15,11 @@ use crate::{
     findings::{LockRef, OwnedWait, ThreadBlame},
 };
 use chance::{Chances, Own, error_ns};
+use looked::{Looked, is_code_unseen, is_thread_unseen};
 use serde::Serialize;
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet},
 };
 use tyrion_formats::Owners;
 use tyrion_model::{aggregate::shares, profile::WaitRow};
@@ -64,6 +66,16 @@ pub struct Blockers {
     pub wait_ns: u64,
     /// How much of it there is a holder for, in ns.
     pub known_ns: u64,
+    /// Where it was looked at random moments, of locks whose holders were seen: for how much
+    /// of the wait nobody had the lock, in ns. It had been released, and whoever was next did
+    /// not run yet. That is charged to the holders, as trace mode charges it to whoever has
+    /// released the lock.
+    pub free_ns: u64,
+    /// For how much of it the owner was not seen, in ns, mostly because the wait was over
+    /// before that.
+    pub unseen_ns: u64,
+    /// For how much of it the holder's code was not seen, in ns, that before included.
+    pub code_unseen_ns: u64,
     /// How many pairs of groups of threads there are.
     pub thread_pairs: u64,
     /// How many pairs of places in the code there are.
@@ -87,8 +99,9 @@ pub struct ThreadPair {
     /// Their durations added up, in ns.
     pub wait_ns: u64,
     /// How far that may be off, in ns, for 95 % of such estimates (an estimate on the
-    /// high side, at most `wait_ns`): which holder is charged is partly chance. 0 where
-    /// there is one holder only, or waits are not charged in parts; null with a filter on threads.
+    /// high side): which holder is charged is partly chance, and what was not seen may be
+    /// theirs. 0 where there is one holder only, or waits are not charged in parts;
+    /// null with a filter on threads.
     pub wait_error_ns: Option<u64>,
     /// The share of all wait that there is a holder for.
     pub wait_share: f64,
@@ -198,11 +211,16 @@ pub fn blockers(findings: &Findings<'_>, options: &ReportOptions) -> Blockers {
     };
     let (waits, wait_ns) = (sum(|wait| wait.count), sum(|wait| wait.wait_ns));
     let is_asked = profile.is_blame_sampled && !findings.is_trace();
+    let mut looked = Looked::default();
     let (source, threads, code) = if is_asked {
-        let code = charged_code(findings);
-        (Source::Asked, asked_threads(findings, &code), code)
+        let code = charged_code(findings, Some(&mut looked));
+        let threads = asked_threads(findings);
+        let seen: BTreeSet<(u32, WaitKind)> =
+            threads.values().flat_map(|pair| pair.locks.keys().copied()).collect();
+        looked.keep(&seen);
+        (Source::Asked, threads, code)
     } else if profile.has_blame {
-        (Source::Charged, charged_threads(findings), charged_code(findings))
+        (Source::Charged, charged_threads(findings), charged_code(findings, None))
     } else {
         let (threads, code) = owned(findings);
         let source = match findings.owners() {
@@ -216,14 +234,16 @@ pub fn blockers(findings: &Findings<'_>, options: &ReportOptions) -> Blockers {
         Source::Charged => Chances::of(findings, &threads, &code),
         _ => Some(Chances::default()),
     };
-    let asked = all_asked(&code);
-    let asked_locks = all_of_locks(&asked);
-    let known = Known { findings, known_ns, chances, asked, asked_locks };
+    let seen = looked.all();
+    let known = Known { findings, known_ns, chances, looked };
     let mut out = Blockers {
         source,
         waits,
         wait_ns,
         known_ns,
+        free_ns: seen.free_ns,
+        unseen_ns: seen.thread_unseen_ns,
+        code_unseen_ns: seen.code_unseen_ns,
         thread_pairs: threads.len() as u64,
         code_pairs: code.len() as u64,
         threads: threads.into_iter().map(|row| known.thread_pair(row)).collect(),
@@ -253,14 +273,17 @@ fn charged_threads(findings: &Findings<'_>) -> ByThreads {
     pairs
 }
 
-/// What was seen of owners at random moments, as shares of what is charged to their code:
-/// that is all the wait of which something was seen.
-fn asked_threads(findings: &Findings<'_>, code: &ByCode) -> ByThreads {
+/// What was seen of owners at random moments, as shares of the wait of which something was
+/// seen.
+fn asked_threads(findings: &Findings<'_>) -> ByThreads {
+    let profile = findings.profile();
     let mut charged: BTreeMap<(u32, WaitKind), (u64, u64)> = BTreeMap::new();
-    for ((_, _, group, kind), charges) in code {
-        let sum = charged.entry((*group, *kind)).or_default();
-        sum.0 = sum.0.saturating_add(charges.waits());
-        sum.1 = sum.1.saturating_add(charges.wait_ns());
+    let shown = profile.blames.iter().filter(|blame| findings.shows(blame.kind));
+    for blame in shown.filter(|blame| !is_thread_unseen(profile, blame)) {
+        let lock = (findings.groups.of(blame.lock), blame.kind);
+        let sum = charged.entry(lock).or_default();
+        sum.0 = sum.0.saturating_add(blame.count);
+        sum.1 = sum.1.saturating_add(blame.blamed_ns);
     }
     let seen = charged_threads(findings);
     let mut pairs = ByThreads::new();
@@ -275,16 +298,24 @@ fn asked_threads(findings: &Findings<'_>, code: &ByCode) -> ByThreads {
     pairs
 }
 
-fn charged_code(findings: &Findings<'_>) -> ByCode {
+/// By code. Where the lock was looked at, waits whose holder's code was not seen are told
+/// apart.
+fn charged_code(findings: &Findings<'_>, mut looked: Option<&mut Looked>) -> ByCode {
     let profile = findings.profile();
     let mut places = Places::new(findings);
     let mut pairs = ByCode::new();
     for blame in profile.blames.iter().filter(|blame| findings.shows(blame.kind)) {
         let group = findings.groups.of(blame.lock);
+        let waiter = places.of(blame.waiter_stack);
+        if let Some(looked) = looked.as_deref_mut() {
+            looked.add((waiter.clone(), group, blame.kind), profile, blame);
+            if is_code_unseen(profile, blame) {
+                continue;
+            }
+        }
         let holder = Holder::Place(places.of_holder(blame.stack, blame.above));
-        let key = (places.of(blame.waiter_stack), holder, group, blame.kind);
         let stacks = (blame.waiter_stack, blame.stack);
-        let pair = pairs.entry(key).or_default();
+        let pair = pairs.entry((waiter, holder, group, blame.kind)).or_default();
         pair.add(blame.count, blame.blamed_ns, stacks);
         pair.add_answers(blame.answers, blame.error_ns);
     }
@@ -311,52 +342,23 @@ struct Known<'f> {
     /// How much wait there is a holder for.
     known_ns: u64,
     chances: Option<Chances>,
-    /// What was charged for waits of a place, lock group and kind, in ns, and the squares of
-    /// what each answer stands for.
-    asked: HashMap<Awaited, (u64, f64)>,
-    /// The same of a lock group and kind.
-    asked_locks: HashMap<(u32, WaitKind), (u64, f64)>,
-}
-
-fn all_asked(code: &ByCode) -> HashMap<Awaited, (u64, f64)> {
-    let mut all: HashMap<Awaited, (u64, f64)> = HashMap::new();
-    for ((waiter, _, group, kind), charges) in code.iter().filter(|it| it.1.squares() > 0.0) {
-        let sum = all.entry((waiter.clone(), *group, *kind)).or_default();
-        sum.0 = sum.0.saturating_add(charges.wait_ns());
-        sum.1 += charges.squares();
-    }
-    all
-}
-
-fn all_of_locks(asked: &HashMap<Awaited, (u64, f64)>) -> HashMap<(u32, WaitKind), (u64, f64)> {
-    let mut all: HashMap<(u32, WaitKind), (u64, f64)> = HashMap::new();
-    // In order: sums of fractions depend on it.
-    let mut rows: Vec<_> = asked.iter().collect();
-    rows.sort_by_key(|it| it.0);
-    for ((_, group, kind), (wait_ns, squares)) in rows {
-        let sum = all.entry((*group, *kind)).or_default();
-        sum.0 = sum.0.saturating_add(*wait_ns);
-        sum.1 += squares;
-    }
-    all
+    looked: Looked,
 }
 
 impl Known<'_> {
-    /// The variance of what some threads have made others wait for a lock, as far as it
-    /// follows from who was asked: as of a share of as many answers as the lock has.
-    fn variance_of_threads(&self, lock: (u32, WaitKind), own: Own, waiters: &str) -> f64 {
-        match self.asked_locks.get(&lock) {
-            Some(&(all_ns, squares)) => {
-                let share = share(own.wait_ns, all_ns).min(1.0);
-                share * (1.0 - share) * squares
-            }
-            None => self.chances.as_ref().map_or(0.0, |it| it.of_threads((lock.0, waiters), own)),
+    /// The variance of what some threads have made others wait for a lock, and how far that
+    /// may be off besides, in ns.
+    fn error_of_threads(&self, lock: (u32, WaitKind), own: Own, waiters: &str) -> (f64, u64) {
+        let by_chance = |it: &Chances| it.of_threads((lock.0, waiters), own);
+        match self.looked.of_lock(lock) {
+            Some(seen) => seen.error_of_threads(own.wait_ns),
+            None => (self.chances.as_ref().map_or(0.0, by_chance), 0),
         }
     }
 
     fn thread_pair(&self, ((waiters, holders), pair): ((String, String), OfThreads)) -> ThreadPair {
         let OfThreads { waits, wait_ns, locks } = pair;
-        let mut variance = 0.0;
+        let (mut variance, mut unseen_ns) = (0.0, 0u64);
         let chances = self.chances.as_ref();
         // A lock's kinds are charged together.
         let mut by_group: BTreeMap<u32, u64> = BTreeMap::new();
@@ -367,19 +369,20 @@ impl Known<'_> {
         let mut lock = |((group, kind), (waits, wait_ns)): ((u32, WaitKind), (u64, u64))| {
             let holder_ns = by_group.get(&group).copied().unwrap_or(wait_ns);
             let own = Own { holder_ns, wait_ns };
-            let own = self.variance_of_threads((group, kind), own, &waiters);
+            let (own, of_lock) = self.error_of_threads((group, kind), own, &waiters);
             variance += own;
+            unseen_ns = unseen_ns.saturating_add(of_lock);
             LockShare {
                 lock: self.findings.groups.lock_ref(group),
                 kind: kind.name(),
                 waits,
                 wait_ns,
-                wait_error_ns: chances.map(|_| error_ns(own, wait_ns)),
+                wait_error_ns: chances.map(|_| error_ns(own, wait_ns).saturating_add(of_lock)),
             }
         };
         let mut locks: Vec<LockShare> = locks.into_iter().map(&mut lock).collect();
         locks.sort_by_key(|lock| Reverse(lock.wait_ns));
-        let wait_error_ns = chances.map(|_| error_ns(variance, wait_ns));
+        let wait_error_ns = chances.map(|_| error_ns(variance, wait_ns).saturating_add(unseen_ns));
         let wait_share = share(wait_ns, self.known_ns);
         ThreadPair { waiters, holders, waits, wait_ns, wait_error_ns, wait_share, locks }
     }
@@ -389,20 +392,16 @@ impl Known<'_> {
         ((waiter, holder, group, kind), charges): ((String, Holder, u32, WaitKind), Charges),
     ) -> CodePair {
         let awaited = (waiter, group, kind);
-        let of_answers = self.asked.get(&awaited).map(|&(all_ns, all)| {
-            let share = share(charges.wait_ns(), all_ns);
-            let own = charges.squares();
-            (1.0 - share).powi(2) * own + share.powi(2) * (all - own).max(0.0)
-        });
+        let of_looks = self
+            .looked
+            .of(&awaited)
+            .map(|it| it.error_of_code(charges.wait_ns(), charges.squares()));
         let (charged, holder_stack) = charges.finish(self.findings, awaited, self.known_ns);
         let wait_ns = charged.wait_ns;
         let own = Own { holder_ns: wait_ns, wait_ns };
         let of_holder =
             |it: &Chances| error_ns(it.of_place((group, &charged.waiter), own), wait_ns);
-        let wait_error_ns = match of_answers {
-            Some(variance) => Some(error_ns(variance, wait_ns)),
-            None => self.chances.as_ref().map(of_holder),
-        };
+        let wait_error_ns = of_looks.or_else(|| self.chances.as_ref().map(of_holder));
         let (holder, holders) = match holder {
             Holder::Place(place) => (Some(place), None),
             Holder::Threads(group) => (None, Some(group)),

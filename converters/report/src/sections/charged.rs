@@ -71,11 +71,6 @@ impl Charges {
         self.squares
     }
 
-    /// How many they were in all.
-    pub(super) fn waits(&self) -> u64 {
-        self.waits
-    }
-
     /// How long they were in all, in ns.
     pub(super) fn wait_ns(&self) -> u64 {
         self.wait_ns

@@ -6,7 +6,10 @@ use super::{
     worker::Worker,
 };
 use tyrion_formats::{Answered, Event, TraceRecord, Traced};
-use tyrion_wire::cell::{BUCKETS, Cell, bucket_floor_ns};
+use tyrion_wire::{
+    cell::{BUCKETS, Cell, bucket_floor_ns},
+    def::id::UNKNOWN,
+};
 
 impl Worker<'_, '_> {
     pub(super) fn folded(&mut self, cell: &Cell) {
@@ -110,7 +113,8 @@ impl Worker<'_, '_> {
         let holder = &answered.holder;
         let of = |thread: u32| self.wanted.get(thread as usize).or(self.wanted.first());
         let (Some(owner), Some(waiter)) = (of(holder.owner), of(answered.thread)) else { return };
-        if !owner.wanted || !self.window.holds(answered.at_ns) {
+        let is_seen = holder.owner != UNKNOWN;
+        if !is_seen || !owner.wanted || !self.window.holds(answered.at_ns) {
             return;
         }
         let Some((_, lock, kind)) = self.job.ids.site(holder.site) else { return };

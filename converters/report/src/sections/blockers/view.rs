@@ -62,10 +62,34 @@ fn how_much(answer: &Blockers, findings: &Findings<'_>) -> String {
         (_, _) if answer.thread_pairs == 0 => {
             "Who held the locks is not known: no wait tells.".to_owned()
         }
-        (Source::Asked, _) => format!(
-            "For {known} of {all} it is estimated who had the lock: the agent looked at random \
-             moments."
-        ),
+        (Source::Asked, _) => {
+            let mut text = format!(
+                "For {known} of {all} it is estimated who had the lock: the agent looked at random \
+                 moments."
+            );
+            if answer.free_ns != 0 {
+                let free = units::duration(answer.free_ns);
+                text += &format!(
+                    " For {free} nobody had it: it had been released, and the next thread did not \
+                     run yet; that is charged to those who have it otherwise."
+                );
+            }
+            if answer.unseen_ns != 0 {
+                let unseen = units::duration(answer.unseen_ns);
+                text += &format!(
+                    " For {unseen} it was not seen who had it, mostly because the waits were too \
+                     short."
+                );
+            }
+            if answer.code_unseen_ns > answer.unseen_ns {
+                let code = units::duration(answer.code_unseen_ns - answer.unseen_ns);
+                text += &format!(
+                    " For {code} it was not seen what code had it, mostly because the holds were \
+                     too short."
+                );
+            }
+            text
+        }
         (Source::PreviousOwner, _) => format!(
             "For {known} of {all}, the recording says who had the lock last before the waiter: a \
              previous owner, who need not have had it when the wait began. Locks of \

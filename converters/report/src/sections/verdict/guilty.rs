@@ -32,6 +32,9 @@ const TIMES: f64 = 3.0;
 const MUCH_LONGER: f64 = 10.0;
 /// From this share on, most waits are at one place.
 const MOST: f64 = 0.5;
+/// Where it was looked at random moments, who had a lock is told if that one was seen for so
+/// much of the wait in which anybody had it.
+const SEEN: f64 = 0.25;
 
 /// Why threads wait for a lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -294,9 +297,18 @@ impl GuiltyLock {
         let blames = blames.filter(|it| findings.groups.of(it.lock) == group);
         let profile = findings.profile();
         let at = |it: &BlameRow| names::holder_place(profile, it.stack, it.above);
-        let charged = hottest(blames.clone().map(|it| (at(it), it.blamed_ns)));
-        if let Some((holder, _)) = charged.filter(|(holder, ns)| *ns != 0 && !holder.is_empty()) {
-            let is_asked = profile.is_blame_sampled && !findings.is_trace();
+        let is_asked = profile.is_blame_sampled && !findings.is_trace();
+        // In looks, there may be more wait for which nobody was seen than for anybody.
+        let free = blames.clone().filter(|_| is_asked).map(|it| it.free_ns);
+        let free_ns = free.fold(0, u64::saturating_add);
+        let held_ns = self.wait_ns.saturating_sub(free_ns);
+        let charged = blames.clone().map(|it| (at(it), it.blamed_ns.saturating_sub(it.free_ns)));
+        let charged = hottest(charged.filter(|(holder, _)| !is_asked || !holder.is_empty()));
+        let is_known = |holder: &str, ns: u64| {
+            let least = if is_asked { SEEN } else { 0.0 };
+            ns != 0 && !holder.is_empty() && share(ns, held_ns) >= least
+        };
+        if let Some((holder, _)) = charged.filter(|(holder, ns)| is_known(holder, *ns)) {
             self.holder_known_by = if is_asked { KnownBy::Asked } else { KnownBy::Charged };
             if is_asked {
                 self.find_meanwhile(findings, blames, &holder);
