@@ -57,6 +57,18 @@ const FLOORS: [&[(&str, &str)]; 5] = [
     ],
     &[("cli", "tyrion")],
 ];
+/// The report's modules from the bottom up, as above.
+const REPORT: [&[&str]; 9] = [
+    &["options", "shell", "view"],
+    &["cells", "clock"],
+    &["collections", "own_cpu"],
+    &["findings"],
+    &["section"],
+    &["sections"],
+    &["conditions"],
+    &["diff", "report"],
+    &["render"],
+];
 /// A section of the report shows predictions.
 const SAME_FLOOR: [(&str, &str); 1] = [("tyrion-report", "tyrion-whatif")];
 
@@ -111,8 +123,22 @@ fn no_circle_is_larger_than_a_file_with_its_children() {
 
 #[test]
 fn in_the_agent_nobody_knows_what_stands_above() {
-    let of = read("agent/src");
-    let floor = |module: &str| AGENT.iter().position(|floor| floor.contains(&module));
+    check_floors(&read("agent/src"), &AGENT);
+}
+
+/// So sections know no renderer. Renderers draw what any section says.
+#[test]
+fn in_the_report_nobody_knows_what_stands_above() {
+    let of = read("converters/report/src");
+    check_floors(&of, &REPORT);
+    for (from, to, names) in of.uses() {
+        let knows = of.top(from) == Some("render") && of.top(to) == Some("sections");
+        assert!(!knows, "{} uses {names:?} of {}", of.name(from), of.name(to));
+    }
+}
+
+fn check_floors(of: &Crate, floors: &[&[&str]]) {
+    let floor = |module: &str| floors.iter().position(|floor| floor.contains(&module));
     let mut wrong = Vec::new();
     for (from, to, names) in of.uses() {
         let (Some(above), Some(below)) = (of.top(from), of.top(to)) else {
@@ -125,7 +151,7 @@ fn in_the_agent_nobody_knows_what_stands_above() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let all: BTreeSet<&str> = of.files().iter().filter_map(|&file| of.top(file)).collect();
-    assert_eq!(all.len(), AGENT.iter().map(|floor| floor.len()).sum(), "{all:?}");
+    assert_eq!(all.len(), floors.iter().map(|floor| floor.len()).sum(), "{all:?}");
 }
 
 /// What the tests above say of crates that were written for this one.

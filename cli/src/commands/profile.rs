@@ -32,8 +32,8 @@ use tyrion_formats::Recording;
 use tyrion_model::filter::{Filter, Kinds};
 use tyrion_options::DEFAULT_FILE;
 use tyrion_report::{
-    About, Findings, ReportOptions, SECTIONS, Section, find,
-    render::{Report, text},
+    About, Findings, Report, ReportOptions, SECTIONS, Section, find,
+    render::text,
     sections::{contended, lines},
     work_bytes,
 };

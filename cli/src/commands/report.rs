@@ -19,9 +19,8 @@ use std::path::PathBuf;
 use tyrion_formats::{Recording, decoded_bytes};
 use tyrion_model::{aggregate::SampleTotals, filter::Kinds, profile::Profile, units::thousands};
 use tyrion_report::{
-    Findings, find,
+    Findings, Report, find,
     render::{
-        Report,
         html::{self, Flame},
         json, text,
     },

@@ -23,8 +23,10 @@ use tyrion_formats::Recording;
 use tyrion_model::filter::{Filter, Moment, States};
 use tyrion_options::DEFAULT_PERIOD_NS;
 use tyrion_report::{
-    ReportOptions, find,
-    render::{Report, json, longer_intervals, shown, text},
+    Report, ReportOptions,
+    cells::shown,
+    find, longer_intervals,
+    render::{json, text},
     sections::tree,
     view::TableCell,
 };

@@ -15,8 +15,23 @@ pub struct Section {
     pub advice: &'static str,
     /// What logs must have recorded for it to be shown where nobody asks for it.
     pub about: About,
+    /// Whether a brief report shows it.
+    pub in_brief: InBrief,
     /// Answers it.
     pub answer: fn(&Findings<'_>, &ReportOptions) -> Answer,
+}
+
+/// Whether a brief report shows a section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InBrief {
+    /// Always, and what stands below its first row in any case.
+    InDetail,
+    /// Always.
+    Always,
+    /// If it advises something.
+    IfAdvised,
+    /// Never.
+    Never,
 }
 
 /// What a section is about.

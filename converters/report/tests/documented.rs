@@ -6,9 +6,9 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 use tyrion_formats::Recording;
 use tyrion_model::filter::{Filter, Kinds};
 use tyrion_report::{
-    Collections, OwnCpu, ReportOptions, SECTIONS, find,
+    Collections, OwnCpu, Report, ReportOptions, SECTIONS, find,
     findings::{LockRef, LogFacts},
-    render::{Report, json},
+    render::json,
     sections::{
         blockers, contended, critical_sections, delays, lines, lock_order, near_misses, overview,
         sampled, single_thread, still_waiting, timeline, tree, verdict, wait_chains, wakers,

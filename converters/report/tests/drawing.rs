@@ -3,9 +3,9 @@
 use crate::support;
 use proptest::{collection::vec, prelude::*};
 use tyrion_report::{
-    View,
+    Report, View,
     render::{
-        Report, html,
+        html,
         text::{self, MAX_WIDTH, Style},
     },
     view::{

@@ -6,9 +6,12 @@
 
 use crate::{golden_files, support};
 use std::{collections::BTreeMap, path::PathBuf};
-use tyrion_report::render::{
-    Report, html, json,
-    text::{self, Style},
+use tyrion_report::{
+    Report,
+    render::{
+        html, json,
+        text::{self, Style},
+    },
 };
 
 fn folder() -> PathBuf {

@@ -13,10 +13,7 @@ use tyrion_formats::{
     write::{LogOptions, LogWriter, Wait},
 };
 use tyrion_model::{aggregate::aggregate, filter::Filter};
-use tyrion_report::{
-    ReportOptions, find,
-    render::{Report, json as report_json},
-};
+use tyrion_report::{Report, ReportOptions, find, render::json as report_json};
 
 /// Waits, a line each: thread, class and method that wait, class of the lock,
 /// end and duration in ms.

@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tyrion_model::harmless;
-use tyrion_report::{render::shown, view::TableCell};
+use tyrion_report::{cells::shown, view::TableCell};
 
 /// How often we look whether the JVM still runs.
 const LOOK: Duration = Duration::from_millis(100);

@@ -1,7 +1,7 @@
 //! What conditions can be about.
 
 use super::{Figures, LockFigures};
-use crate::render::cells::percent;
+use crate::cells::percent;
 use tyrion_model::units;
 
 /// What a metric counts.

@@ -2,7 +2,7 @@
 
 use super::{Amount, Change, Diff, LockChange, Measure, Per, Presence, Side, StackChange};
 use crate::{
-    render::{change, ns_change, ns_rate, percent, shown},
+    cells::{change, ns_change, ns_rate, percent, shown},
     sections::{
         estimate,
         shared::{plus_minus, share},

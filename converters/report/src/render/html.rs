@@ -13,8 +13,8 @@ mod tree;
 
 pub use flames::Flame;
 
-use super::{LogFacts, Report, Shown, cells::shown};
 use crate::view::Part;
+use crate::{Report, Shown, cells::shown, findings::LogFacts};
 use escape::{breakable, escape};
 use std::{
     borrow::Cow,

@@ -1,6 +1,6 @@
 //! For machines. `docs/report.md` tells what every field means.
 
-use super::Report;
+use crate::Report;
 use serde_json::{Map, Value, json};
 use std::{borrow::Cow, fmt::Write};
 use tyrion_model::harmless;

@@ -8,7 +8,7 @@ mod table;
 mod timeline;
 mod tree;
 
-use super::{Report, Shown, cells, cells::plain};
+use crate::{Report, Shown, cells, cells::plain};
 use crate::{
     Section, View,
     view::{Part, TableCell},
@@ -148,7 +148,7 @@ impl Page {
         self.paragraph(Ink::Warn, "! ", lacking);
         match brevity {
             Some(brevity) => {
-                self.parts(&brevity.view(&answer.view, section.name), !lacking.is_empty());
+                self.parts(&brevity.view(&answer.view, section), !lacking.is_empty());
             }
             None => self.view(&answer.view),
         }

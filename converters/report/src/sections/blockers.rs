@@ -11,7 +11,7 @@ use super::{
     shared::{cut, share},
 };
 use crate::{
-    About, Answer, Findings, ReportOptions, Section,
+    About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::{LockRef, OwnedWait, ThreadBlame},
 };
 use chance::{Chances, Own, error_ns};
@@ -32,6 +32,7 @@ pub const SECTION: Section = Section {
     means: "Which threads, and which code, held what others waited for.",
     advice: "Shorten what the holder does; the waiter shows where it hurts, not why.",
     about: About::Locks,
+    in_brief: InBrief::Always,
     answer,
 };
 

@@ -4,7 +4,7 @@ mod rows;
 
 use super::shared::{HotStack, count, cut, mean, nobody_waited, ns, share, share_of, within};
 use crate::{
-    About, Answer, Findings, ReportOptions, Section,
+    About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::{Delay, LockRef},
     view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
@@ -25,6 +25,7 @@ pub const SECTION: Section = Section {
              less often, or split it. Where waits are much longer than holds, the owner was not \
              running: neither would help.",
     about: About::Locks,
+    in_brief: InBrief::InDetail,
     answer,
 };
 

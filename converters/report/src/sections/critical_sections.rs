@@ -6,7 +6,7 @@ mod view;
 
 use super::{estimate, shared::cut};
 use crate::{
-    About, Answer, Findings, ReportOptions, Section,
+    About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::{Histogram, LockRef, life, names},
 };
 use serde::Serialize;
@@ -24,6 +24,7 @@ pub const SECTION: Section = Section {
     means: "Where the program takes locks, how often, and how long it keeps them.",
     advice: "Shorten the longest ones of contended locks: move out what needs no lock.",
     about: About::Locks,
+    in_brief: InBrief::Never,
     answer,
 };
 

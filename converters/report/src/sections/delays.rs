@@ -2,7 +2,7 @@
 
 use super::shared::{cut, lacking_singles};
 use crate::{
-    About, Answer, Findings, ReportOptions, Section,
+    About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::Delay,
     view::{Column, Part, Row, Table, TableCell, View},
 };
@@ -18,6 +18,7 @@ pub const SECTION: Section = Section {
     advice: "Exclusive shows which function waits, inclusive on whose behalf: go down from the \
              first function of your own.",
     about: About::Locks,
+    in_brief: InBrief::Never,
     answer,
 };
 

@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use crate::{
-    ReportOptions,
+    Report, ReportOptions,
     diff::{Matching, Pair, Per, Terms, view},
     render::{
-        Report, html, json,
+        html, json,
         text::{self, Style},
     },
     testing::{Crafted, found},

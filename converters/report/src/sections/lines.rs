@@ -5,7 +5,7 @@ use super::{
     shared::share,
 };
 use crate::{
-    About, Answer, Findings, ReportOptions, Section,
+    About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::names,
     view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
@@ -24,6 +24,7 @@ pub const SECTION: Section = Section {
             each sample that has a line.",
     advice: "Study running lines with a CPU profiler; blocked lines are in contended, too.",
     about: About::Samples,
+    in_brief: InBrief::Always,
     answer,
 };
 

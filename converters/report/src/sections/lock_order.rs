@@ -17,7 +17,9 @@ mod stacks;
 mod walk;
 
 use super::shared::cut;
-use crate::{About, Answer, Findings, ReportOptions, Section, findings::LockRef, view::Part};
+use crate::{
+    About, Answer, Findings, InBrief, ReportOptions, Section, findings::LockRef, view::Part,
+};
 use describer::Describer;
 use serde::Serialize;
 use show::view;
@@ -31,6 +33,7 @@ pub const SECTION: Section = Section {
             wait for the next, for ever. still-waiting shows where it has happened.",
     advice: "Take these locks in the same order everywhere, or one lock before all of them.",
     about: About::Locks,
+    in_brief: InBrief::IfAdvised,
     answer,
 };
 

@@ -7,7 +7,7 @@ mod timeline;
 
 use super::shared::{cut, share};
 use crate::{
-    About, Answer, Findings, ReportOptions, Section, View,
+    About, Answer, Findings, InBrief, ReportOptions, Section, View,
     findings::LockRef,
     view::{Column, Detail, Part, Row, Table, TableCell},
 };
@@ -24,6 +24,7 @@ pub const SECTION: Section = Section {
             (--near). Nobody waited; with more load, or more processors, they would.",
     advice: "Watch these locks when load grows. What already costs time is in `contended`.",
     about: About::Locks,
+    in_brief: InBrief::Never,
     answer,
 };
 

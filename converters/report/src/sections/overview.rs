@@ -8,7 +8,7 @@ use super::{
     shared::{lacking_times, share},
 };
 use crate::{
-    About, Answer, Collections, Findings, ReportOptions, Section,
+    About, Answer, Collections, Findings, InBrief, ReportOptions, Section,
     findings::{Delay, LogFacts, OtherWaits, Phase},
 };
 use cost::Cost;
@@ -24,6 +24,7 @@ pub const SECTION: Section = Section {
     means: "What was recorded, and how much of the threads' time went into waiting for locks.",
     advice: "",
     about: About::All,
+    in_brief: InBrief::Always,
     answer,
 };
 

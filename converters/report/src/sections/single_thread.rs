@@ -9,7 +9,7 @@ mod instances;
 
 use super::shared::{count, count_within, cut, ns, within};
 use crate::{
-    About, Answer, Findings, ReportOptions, Section, View,
+    About, Answer, Findings, InBrief, ReportOptions, Section, View,
     findings::{LockRef, names},
     view::{Column, Part, Row, Table, TableCell},
 };
@@ -27,6 +27,7 @@ pub const SECTION: Section = Section {
     advice: "Where no lock of a class is ever shared, use an unsynchronized version of the class, \
              or no lock at all.",
     about: About::Locks,
+    in_brief: InBrief::Never,
     answer,
 };
 

@@ -7,7 +7,7 @@ mod owners;
 mod show;
 
 use super::shared::cut;
-use crate::{About, Answer, Findings, ReportOptions, Section, findings::LockRef};
+use crate::{About, Answer, Findings, InBrief, ReportOptions, Section, findings::LockRef};
 use owners::{Blocked, Source};
 use serde::Serialize;
 use show::view;
@@ -29,6 +29,7 @@ pub const SECTION: Section = Section {
     means: "Threads that waited when the log ended. Those in a deadlock would have waited for ever.",
     advice: "A deadlock: see lock-order for others. A long wait: look at what the owner does.",
     about: About::Locks,
+    in_brief: InBrief::IfAdvised,
     answer,
 };
 

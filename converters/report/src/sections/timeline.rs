@@ -2,7 +2,7 @@
 
 use super::shared::{self, nobody_waited};
 use crate::{
-    About, Answer, Findings, ReportOptions, Section,
+    About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::LockRef,
     view::{self, Part, View},
 };
@@ -17,6 +17,7 @@ pub const SECTION: Section = Section {
     advice: "Rows that fill together have one cause; a row that fills suddenly shows what changed \
              then: look there with --since and --until.",
     about: About::Locks,
+    in_brief: InBrief::Never,
     answer,
 };
 

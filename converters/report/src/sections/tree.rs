@@ -8,7 +8,7 @@ mod sums;
 mod tests;
 
 use super::sampled::{self, StateTimes};
-use crate::{About, Answer, Findings, ReportOptions, Section, findings::SampledInterval};
+use crate::{About, Answer, Findings, InBrief, ReportOptions, Section, findings::SampledInterval};
 use build::Builder;
 use serde::Serialize;
 
@@ -21,6 +21,7 @@ pub const SECTION: Section = Section {
     advice: "Go down from the largest total to where it splits; with --packages only your own code \
              and what it calls is left.",
     about: About::Samples,
+    in_brief: InBrief::Never,
     answer,
 };
 

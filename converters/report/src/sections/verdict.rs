@@ -18,7 +18,7 @@ mod words;
 
 use super::overview::Overview;
 use crate::{
-    About, Answer, Findings, ReportOptions, Section, View, findings::GroupTime, view::Part,
+    About, Answer, Findings, InBrief, ReportOptions, Section, View, findings::GroupTime, view::Part,
 };
 pub use guilty::{Cause, Certainty, GuiltyLock, KnownBy};
 pub use instead::{Activity, Instead};
@@ -28,8 +28,15 @@ use tyrion_wire::WaitKind;
 pub use withheld::{Root, WithheldLoss};
 
 /// The section. Its lines need no explanation.
-pub const SECTION: Section =
-    Section { name: "verdict", title: "Verdict", means: "", advice: "", about: About::All, answer };
+pub const SECTION: Section = Section {
+    name: "verdict",
+    title: "Verdict",
+    means: "",
+    advice: "",
+    about: About::All,
+    in_brief: InBrief::Always,
+    answer,
+};
 
 /// Below this share of the threads' busy time, locks are not a problem.
 const NOTHING: f64 = 0.01;

@@ -7,7 +7,7 @@ mod view;
 
 use super::shared::{cut, share};
 use crate::{
-    About, Answer, Findings, ReportOptions, Section,
+    About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::{ChainEnd, ChainStep, LockRef, WaitChain},
 };
 use serde::Serialize;
@@ -23,6 +23,7 @@ pub const SECTION: Section = Section {
             that chain, which ran meanwhile.",
     advice: "Look at what the threads at the ends of the chains do: the others only wait for them.",
     about: About::Locks,
+    in_brief: InBrief::Never,
     answer,
 };
 

@@ -8,7 +8,7 @@ use super::{
     charged::{ChargedWaits, Charges, Places},
     shared::cut,
 };
-use crate::{About, Answer, Findings, ReportOptions, Section, findings::thread_group};
+use crate::{About, Answer, Findings, InBrief, ReportOptions, Section, findings::thread_group};
 use serde::Serialize;
 use std::{
     cmp::Reverse,
@@ -25,6 +25,7 @@ pub const SECTION: Section = Section {
     advice: "The waiter waits for what the waker does until it ends the wait: start that earlier, \
              or make it shorter.",
     about: About::Wakers,
+    in_brief: InBrief::Never,
     answer,
 };
 

@@ -2,7 +2,7 @@
 
 use super::shared::{cut, mean};
 use crate::{
-    About, Answer, Findings, ReportOptions, Section,
+    About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::LockRef,
     view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
@@ -20,6 +20,7 @@ pub const SECTION: Section = Section {
             half the time, or split in four: predicted, with the interval for a free lock.",
     advice: "Begin with the first one; where a free lock gains nothing, leave it alone.",
     about: About::Locks,
+    in_brief: InBrief::Never,
     answer,
 };
 

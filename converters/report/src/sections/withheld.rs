@@ -6,7 +6,7 @@ mod view;
 
 use super::shared::{HotStack, cut, share};
 use crate::{
-    About, Answer, Findings, ReportOptions, Section,
+    About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::{Delay, LockRef, PlaceWaits, PlaceWaker},
 };
 use serde::Serialize;
@@ -27,6 +27,7 @@ pub const SECTION: Section = Section {
     advice: "Treat the first ones like contended locks: let fewer threads need the same thing, \
              have more of it, or keep it for less time.",
     about: About::Locks,
+    in_brief: InBrief::IfAdvised,
     answer,
 };
 

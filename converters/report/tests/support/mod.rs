@@ -3,8 +3,9 @@
 
 use std::io::Write;
 use tyrion_report::{
-    About, Answer, ReportOptions, Section, View,
-    render::{LogFacts, Report, Shown, html::Flame},
+    About, Answer, InBrief, Report, ReportOptions, Section, Shown, View,
+    findings::LogFacts,
+    render::html::Flame,
     view::{
         ChainNode, ChainTree, Column, Detail, Node, Part, Row, Table, TableCell, Timeline, Tree,
     },
@@ -18,6 +19,7 @@ pub const fn section(name: &'static str, title: &'static str) -> Section {
         means: "Locks that threads waited for, the one that cost most first.",
         advice: "Do less under the first of them, take it more seldom, or split it.",
         about: About::All,
+        in_brief: InBrief::Always,
         answer: |_, _| Answer::default(),
     }
 }

@@ -1,5 +1,9 @@
 package tyrion.owners;
 
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
@@ -38,13 +42,35 @@ public final class Circles {
             while (own.reached < 2) {
                 Thread.sleep(1);
             }
-            // Whoever has reached the second lock waits for it soon.
+            // Whoever has reached the second lock waits for it soon, if it has a processor.
             Thread.sleep(300);
+            while (!own.areVirtual && !areAsleep()) {
+                Thread.sleep(50);
+            }
             System.out.println("dead");
         }
         Holders.awaitGo();
         Thread.sleep(Long.parseLong(arguments[1]));
         Runtime.getRuntime().halt(0);
+    }
+
+    /** Whether no thread of the circle runs, or waits for a processor, as Linux tells. */
+    private static boolean areAsleep() throws IOException {
+        File[] threads = new File("/proc/self/task").listFiles();
+        for (File thread : threads == null ? new File[0] : threads) {
+            String state;
+            try {
+                state = new String(Files.readAllBytes(new File(thread, "stat").toPath()));
+            } catch (NoSuchFileException ended) {
+                continue;
+            }
+            // The id, the name in parentheses, the state.
+            int end = state.lastIndexOf(')');
+            if (state.contains("(dead-") && state.charAt(end + 2) != 'S') {
+                return false;
+            }
+        }
+        return true;
     }
 
     private void start(String name) throws Exception {

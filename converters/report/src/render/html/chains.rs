@@ -3,7 +3,7 @@
 
 use super::escape::escape;
 use crate::{
-    render::cells::percent,
+    cells::percent,
     view::{ChainNode, ChainTree},
 };
 use std::fmt::{self, Write};

@@ -1,6 +1,6 @@
 //! Text that a log says, made harmless.
 
-use crate::render::{cells::plain, names::pieces};
+use crate::{cells::plain, render::names::pieces};
 
 /// The text as it may stand in an element or in an attribute between quotes.
 pub(super) fn escape(text: &str) -> String {

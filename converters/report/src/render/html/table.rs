@@ -2,7 +2,7 @@
 
 use super::escape::{escape, names};
 use crate::{
-    render::cells::{rank, shown},
+    cells::{rank, shown},
     view::{Detail, Row, Table, TableCell},
 };
 use std::fmt::{self, Write};

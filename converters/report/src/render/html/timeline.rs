@@ -5,10 +5,7 @@ use super::{
     escape::{escape, names},
     table::begin,
 };
-use crate::{
-    render::{clock, heat},
-    view::Timeline,
-};
+use crate::{clock, render::heat, view::Timeline};
 use std::fmt::{self, Write};
 use tyrion_model::units;
 

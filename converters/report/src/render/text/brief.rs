@@ -2,25 +2,17 @@
 //! without what it means.
 
 use crate::{
-    SECTIONS, Section, View,
-    render::Shown,
-    sections::{blockers, contended, lines, lock_order, still_waiting, withheld},
+    InBrief, Section, Shown, View,
     view::{Part, Row, Table},
 };
 
-/// The last of those that are always shown.
-const LAST: &Section = &blockers::SECTION;
-/// Those that are shown where they have something to warn of.
-const WARNINGS: [&Section; 3] = [&withheld::SECTION, &lock_order::SECTION, &still_waiting::SECTION];
-/// The one about samples that is.
-const SAMPLES: &Section = &lines::SECTION;
-
 /// Whether a section is shown.
 pub(super) fn shows(shown: &Shown) -> bool {
-    let name = shown.section.name;
-    let place = |name| SECTIONS.iter().position(|section| section.name == name);
-    let is_warning = WARNINGS.iter().any(|section| section.name == name);
-    place(name) <= place(LAST.name) || name == SAMPLES.name || (is_warning && shown.answer.advises)
+    match shown.section.in_brief {
+        InBrief::InDetail | InBrief::Always => true,
+        InBrief::IfAdvised => shown.answer.advises,
+        InBrief::Never => false,
+    }
 }
 
 /// A brief report has at most so many lines, if a level is that short.
@@ -49,14 +41,14 @@ pub(super) const LEVELS: [Brevity; 4] = [
 impl Brevity {
     /// A view up to its first table, of which the first row alone has what stands below
     /// it.
-    pub(super) fn view(&self, view: &View, section: &str) -> View {
+    pub(super) fn view(&self, view: &View, section: &Section) -> View {
         let is_table =
             |part: &Part| !matches!(part, Part::Text(_) | Part::Lines(_) | Part::Facts(_));
         let shown = view.parts.iter().position(is_table).map_or(view.parts.len(), |at| at + 1);
         let (first, rest) = view.parts.split_at(shown);
-        let more =
-            (!rest.is_empty()).then(|| format!("… and with --section {section}: {}", told(rest)));
-        let has_details = self.details_everywhere || section == contended::SECTION.name;
+        let more = (!rest.is_empty())
+            .then(|| format!("… and with --section {}: {}", section.name, told(rest)));
+        let has_details = self.details_everywhere || section.in_brief == InBrief::InDetail;
         let first = first.iter().map(|part| self.part(part, has_details));
         View { parts: first.chain(more.map(Part::Text)).collect() }
     }
@@ -98,7 +90,11 @@ fn told(parts: &[Part]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Answer, view::Detail};
+    use crate::{Answer, SECTIONS, view::Detail};
+
+    fn section(name: &str) -> &'static Section {
+        SECTIONS.iter().find(|section| section.name == name).unwrap()
+    }
 
     fn table(rows: usize) -> Part {
         let details = vec![Detail { title: "below".to_owned(), lines: Vec::new() }];
@@ -109,7 +105,7 @@ mod tests {
     #[test]
     fn the_beginning_is_shown_and_the_rest_is_told_of() {
         let text = || Part::Text("a".to_owned());
-        let view = |parts, section: &str| LEVELS[0].view(&View { parts }, section);
+        let view = |parts, section: &str| LEVELS[0].view(&View { parts }, self::section(section));
         let short = view(vec![text(), table(3), table(2)], "contended");
         let [Part::Text(_), Part::Table(first), Part::Text(more)] = &short.parts[..] else {
             panic!("{short:?}");
@@ -129,8 +125,8 @@ mod tests {
     #[test]
     fn the_shortest_has_few_rows_and_details_of_contended_locks_alone() {
         let [.., shortest] = LEVELS;
-        let rows = |section| {
-            let view = shortest.view(&View { parts: vec![table(5)] }, section);
+        let rows = |name| {
+            let view = shortest.view(&View { parts: vec![table(5)] }, section(name));
             let [Part::Table(table)] = &view.parts[..] else { panic!("{view:?}") };
             let details = table.rows.iter().map(|row| row.details.len()).sum::<usize>();
             (table.rows.len(), table.left_out, details)
@@ -142,7 +138,7 @@ mod tests {
     #[test]
     fn warnings_are_shown_where_there_are_any() {
         let shown = |name: &str, advises| {
-            let section = SECTIONS.iter().find(|section| section.name == name).unwrap();
+            let section = section(name);
             shows(&Shown { section, answer: Answer { advises, ..Answer::default() } })
         };
         for name in ["verdict", "overview", "contended", "blockers", "lines"] {

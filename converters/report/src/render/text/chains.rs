@@ -5,7 +5,7 @@ use super::{
     lines::{Short, clip, columns, pad},
 };
 use crate::{
-    render::cells::{percent, plain},
+    cells::{percent, plain},
     view::{ChainNode, ChainTree},
 };
 use tyrion_model::units;

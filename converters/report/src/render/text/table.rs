@@ -6,8 +6,8 @@ use super::{
     lines::{Short, clip, clip_name, columns, pad},
 };
 use crate::{
+    cells::{plain, shown},
     findings::names,
-    render::cells::{plain, shown},
     view::{Detail, Row, Table, TableCell},
 };
 

@@ -4,10 +4,7 @@ use super::{
     Ink, Page,
     lines::{Short, clip, clip_name, columns, pad},
 };
-use crate::{
-    render::{cells::plain, clock, heat},
-    view::Timeline,
-};
+use crate::{cells::plain, clock, render::heat, view::Timeline};
 use tyrion_model::units;
 
 /// Names are not longer than this.

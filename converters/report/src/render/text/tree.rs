@@ -6,7 +6,7 @@ use super::{
     lines::{Short, clip, clip_name, columns, pad},
 };
 use crate::{
-    render::cells::plain,
+    cells::plain,
     view::{Node, Row, Table, Tree},
 };
 

@@ -3,8 +3,8 @@
 use super::{Overview, PhaseRow};
 use crate::{
     ReportOptions,
+    cells::percent,
     findings::LogFacts,
-    render::cells::percent,
     sections::shared::{count, cut, ns, share, share_of},
     view::{Column, Part, Row, Table, TableCell, View},
 };

@@ -2,7 +2,7 @@
 
 use super::{Interval, TreeGroup, Trees};
 use crate::{
-    render::clock,
+    clock,
     view::{Node, Part, Tree, View, harmless_names},
 };
 use tyrion_model::{harmless, units};

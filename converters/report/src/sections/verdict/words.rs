@@ -11,8 +11,8 @@ mod withheld;
 use super::{Finding, GuiltyLock, Instead, Verdict, machine::Machine, next, stuck::Stuck};
 use crate::{
     Findings,
+    cells::percent,
     findings::{LockRef, names::is_machinery, short_names::ShortNames},
-    render::percent,
     sections::still_waiting::{Deadlock, Waiting},
 };
 use instead::{sources, todo, what};

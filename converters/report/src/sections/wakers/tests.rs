@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::{
-    render::Report,
+    Report,
     testing::{Crafted, found},
     view::Part,
 };

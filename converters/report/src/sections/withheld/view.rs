@@ -2,7 +2,7 @@
 
 use super::{WithheldPlace, WithheldWaits};
 use crate::{
-    render::percent,
+    cells::percent,
     view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
 use tyrion_model::{harmless, units};

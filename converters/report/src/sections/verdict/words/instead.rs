@@ -4,7 +4,7 @@ use super::{
     super::{Activity, Instead, machine::Machine},
     Line, method,
 };
-use crate::{Findings, findings::short_names::ShortNames, render::percent};
+use crate::{Findings, cells::percent, findings::short_names::ShortNames};
 use tyrion_model::units::{counted, duration};
 
 /// What takes the time instead.

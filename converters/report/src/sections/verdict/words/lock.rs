@@ -6,8 +6,8 @@ use super::{
 };
 use crate::{
     Findings,
+    cells::percent,
     findings::short_names::ShortNames,
-    render::percent,
     sections::shared::{plus_minus, share},
 };
 use tyrion_model::units::{counted, duration, thousands};

@@ -7,7 +7,7 @@ use super::{
     },
     Line, fitting, method, name,
 };
-use crate::{findings::short_names::ShortNames, render::percent, sections::withheld::WokenBy};
+use crate::{cells::percent, findings::short_names::ShortNames, sections::withheld::WokenBy};
 use tyrion_model::units::{counted, duration};
 
 /// How much they took, where most of it was and who ended it, and what to do.

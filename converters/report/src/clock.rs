@@ -32,7 +32,7 @@ const STEPS: [u64; 22] = [
 
 /// The time of day of a moment in ns of Unix time, `12:34:56`, with a fraction
 /// if it has one that is shown.
-pub(super) fn time(unix_ns: u64) -> String {
+pub(crate) fn time(unix_ns: u64) -> String {
     let utc = units::utc(unix_ns);
     let time = utc.get(11..19).unwrap_or_default();
     match unix_ns % SECOND / 1_000_000 {
@@ -51,7 +51,7 @@ pub(crate) fn moment(unix_ns: u64) -> String {
 
 /// The moments to mark in a span: at most so many, each a multiple of a step
 /// that people count in.
-pub(super) fn marks(start_ns: u64, length_ns: u64, at_most: u64) -> Vec<u64> {
+pub(crate) fn marks(start_ns: u64, length_ns: u64, at_most: u64) -> Vec<u64> {
     let wide_enough = |step: &&u64| length_ns / **step < at_most;
     let day = 24 * 3_600 * SECOND;
     let step =

@@ -26,7 +26,7 @@ pub fn shown(cell: &TableCell) -> Cow<'_, str> {
 
 /// What a value is sorted by among others of its column: none for words and
 /// for what is not known.
-pub(super) fn rank(cell: &TableCell) -> Option<f64> {
+pub(crate) fn rank(cell: &TableCell) -> Option<f64> {
     match cell {
         TableCell::Count(number) | TableCell::Ns(number) | TableCell::After(number) => {
             Some(*number as f64)

@@ -1,4 +1,4 @@
-//! What all renderers draw.
+//! A report: sections and their answers, ready to be drawn.
 
 use crate::{
     About, Answer, Findings, ReportOptions, SECTIONS, Section,
@@ -80,12 +80,12 @@ impl Report {
 
     /// The sections that text and HTML show: without those that have nothing to say
     /// without trace mode, if that is said once.
-    pub(super) fn drawn(&self) -> impl Iterator<Item = &Shown> {
+    pub(crate) fn drawn(&self) -> impl Iterator<Item = &Shown> {
         self.sections.iter().filter(|shown| self.trace_adds.is_empty() || !shown.waits_for_trace())
     }
 
     /// What a section lacks, unless it is said once of all.
-    pub(super) fn lacking<'s>(&self, shown: &'s Shown) -> &'s str {
+    pub(crate) fn lacking<'s>(&self, shown: &'s Shown) -> &'s str {
         let is_said = !self.trace_adds.is_empty() && shown.needs_trace();
         if is_said { "" } else { &shown.answer.lacking }
     }
