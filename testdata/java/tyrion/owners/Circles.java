@@ -3,7 +3,6 @@ package tyrion.owners;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
@@ -61,7 +60,7 @@ public final class Circles {
             String state;
             try {
                 state = new String(Files.readAllBytes(new File(thread, "stat").toPath()));
-            } catch (NoSuchFileException ended) {
+            } catch (IOException ended) {
                 continue;
             }
             // The id, the name in parentheses, the state.
