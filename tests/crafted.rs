@@ -57,7 +57,7 @@ fn write_deep(path: &Path) {
         log.wait(lane, Wait { end_ns: at_ns, wait_ns: 500, site, ..Wait::default() }).unwrap();
         let state = ThreadState::Running as u32;
         let sample = Sample { wall_ns: 500, count: 1, stack, state, ..Sample::default() };
-        log.sample(lane, at_ns, sample).unwrap();
+        log.note(lane, at_ns, sample).unwrap();
     }
     let kind = WaitKind::Monitor;
     for start_ns in 1..=20 {
@@ -87,13 +87,13 @@ fn write_nested(path: &Path) {
         .map(|line| {
             let place = log.place(method, line, WaitKind::Monitor, 0, &name).unwrap();
             let instance = Instance { hash: line, class, place, shared: false };
-            log.instance(lane, instance).unwrap();
+            log.note(lane, 0, instance).unwrap();
             Held { place, class, hash: line }
         })
         .collect();
     for (at_ns, outer) in held.chunks(3000).enumerate() {
         let nest = Nest { delta_ns: 0, inner: held[0], stack: 0, outer: outer.into(), flags: 0 };
-        log.nest(lane, at_ns as u64, nest).unwrap();
+        log.note(lane, at_ns as u64, nest).unwrap();
     }
     log.finish().unwrap();
 }

@@ -4,7 +4,7 @@
 //! `formats/fuzz` hands them to libFuzzer; `formats/tests/fuzz.rs` runs them
 //! on made-up bytes with plain `cargo test`.
 
-use crate::{Bytes, Entry, Input, Recording, TraceRecord};
+use crate::{Bytes, Entry, Input, Note, Recording};
 use tyrion_wire::{
     chunk::{ChunkHeader, ChunkKind, HEADER_LEN},
     header::{BLOCK, Header, RecordingState, VERSION},
@@ -131,30 +131,22 @@ fn read_all(log: &Recording) -> usize {
 fn places_of(log: &Recording, entry: &Entry<'_>) -> usize {
     let places = log.definitions().places();
     let known = |place: u32| usize::from(places.get(place).is_some());
-    let traced = match entry {
-        Entry::Wait(_) => return 1,
-        Entry::Traced(traced) => traced,
-        Entry::Sample(sampled) => {
-            let stack = log.definitions().stacks().get(sampled.sample.stack);
+    let Entry::Note(noted) = entry else { return 1 };
+    let stack = |stack: u32| usize::from(log.definitions().stacks().get(stack).is_some());
+    1 + match noted.record {
+        Note::Sample(sample) => {
+            let sampled = noted.with(sample);
             let told = sampled.start_ns() != 0 || sampled.kind().is_some();
             let is_other = sampled.state() == ThreadState::Other;
-            return 1 + usize::from(stack.is_some()) + usize::from(told || is_other);
+            stack(sample.stack) + usize::from(told || is_other)
         }
-        Entry::Holder(answered) => {
-            let stack = log.definitions().stacks().get(answered.holder.stack);
-            return 1 + usize::from(stack.is_some());
-        }
-        Entry::Wake(woken) => {
-            let stack = log.definitions().stacks().get(woken.wake.stack);
-            return 1 + usize::from(stack.is_some()) + usize::from(woken.at_ns() != 0);
-        }
-    };
-    1 + match traced.record {
-        TraceRecord::Hold(hold) => known(hold.place),
-        TraceRecord::Instance(instance) => known(instance.place),
-        TraceRecord::Blame(blame) => known(blame.place),
-        TraceRecord::Nest(nest) => {
+        Note::Wake(wake) => stack(wake.stack) + usize::from(noted.with(wake).woken_ns() != 0),
+        Note::Hold(hold) => known(hold.place),
+        Note::Instance(instance) => known(instance.place),
+        Note::Blame(blame) => known(blame.place),
+        Note::Nest(nest) => {
             known(nest.inner.place) + nest.outer.iter().map(|held| known(held.place)).sum::<usize>()
         }
+        _ => 0,
     }
 }

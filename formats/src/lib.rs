@@ -51,14 +51,14 @@ pub use inputs::{INPUTS, read_with};
 pub use open::recognise;
 pub use original::SOMEWHERE;
 pub use recording::{
-    Answered, Capabilities, ChunkRef, ClassDef, Collection, Defined, Definitions, DenseTable,
-    Entry, Event, Events, Facts, HoldMode, Lacks, LockSite, MethodDef, ModeChange, ModeSpan,
-    OptionChange, Owners, Pause, Recording, Records, Sampled, ShortWaits, SparseTable, StackDef,
-    Stacks, TakeRecords, Text, ThreadDef, ThreadSpan, TraceRecord, Traced, UNKNOWN, WaitSite,
-    Woken, decoded_bytes, visit_two,
+    Capabilities, ChunkRef, ClassDef, Collection, Defined, Definitions, DenseTable, Entry, Event,
+    Events, Facts, HoldMode, Lacks, LockSite, MethodDef, ModeChange, ModeSpan, Noted, OptionChange,
+    Owners, Pause, Recording, Records, ShortWaits, SparseTable, StackDef, Stacks, TakeRecords,
+    Text, ThreadDef, ThreadSpan, UNKNOWN, WaitSite, decoded_bytes, visit_two,
 };
 pub use sniff::FileKind;
 pub use tyrion_wire as wire;
+pub use wire::event::Note;
 
 /// The example of the crate's README is compiled with its tests.
 #[cfg(doctest)]

@@ -6,7 +6,6 @@
 //! one decoder, ten bytes or so a wait, and whoever reads a recording twice
 //! decodes it twice without parsing the file again.
 
-mod answered;
 pub(crate) mod capabilities;
 mod chunk;
 mod collections;
@@ -19,13 +18,10 @@ mod hold_mode;
 mod kept;
 mod modes;
 mod options;
-mod sampled;
 mod stacks;
 pub(crate) mod state;
 mod table;
-mod woken;
 
-pub use answered::Answered;
 pub use capabilities::{Capabilities, Lacks, Owners, ShortWaits};
 pub use chunk::ChunkRef;
 pub(crate) use chunk::Chunks;
@@ -33,16 +29,14 @@ pub use definitions::{
     ClassDef, Collection, Defined, Definitions, LockSite, MethodDef, ModeChange, Pause, Text,
     ThreadDef, ThreadSpan, WaitSite,
 };
-pub use entry::{Entry, Event, TraceRecord, Traced};
+pub use entry::{Entry, Event, Noted};
 pub use events::{Events, Records, TakeRecords, visit_two};
 pub use facts::Facts;
 pub use hold_mode::HoldMode;
 pub use modes::ModeSpan;
 pub use options::OptionChange;
-pub use sampled::Sampled;
 pub use stacks::{StackDef, Stacks};
 pub use table::{DenseTable, SparseTable};
-pub use woken::Woken;
 
 use crate::{
     bytes::Bytes,

@@ -47,17 +47,17 @@ fn sample(waits: u64) -> Vec<u8> {
             .unwrap();
         if nth % 100 == 7 {
             log.switch(lane, thread).unwrap();
-            log.instance(lane, Instance { hash: nth as u32 + 1, class, place, shared: false })
+            log.note(lane, 0, Instance { hash: nth as u32 + 1, class, place, shared: false })
                 .unwrap();
             let blame = Blame { charged_ns: nth, site, waiter: 1, ..Blame::default() };
-            log.blame(lane, end_ns + 10, blame).unwrap();
+            log.note(lane, end_ns + 10, blame).unwrap();
         }
         if nth % 30 == 4 {
             let seen = log.group(&format!("GET /{}", nth / 90)).unwrap();
             let seen = log.stack(seen, method, 23).unwrap();
             log.switch(lane, thread % 3 + 1).unwrap();
             let sample = Sample { wall_ns: nth, state: 1, stack: seen, ..Sample::default() };
-            log.sample(lane, end_ns + 20, sample).unwrap();
+            log.note(lane, end_ns + 20, sample).unwrap();
             log.switch(lane, thread).unwrap();
         }
         if nth % 20 == 3 {

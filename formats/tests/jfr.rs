@@ -4,7 +4,7 @@
 
 use crate::{common, golden_files};
 use std::{collections::BTreeMap, fmt::Write};
-use tyrion_formats::{Entry, Recording, wire::WaitKind};
+use tyrion_formats::{Entry, Note, Recording, wire::WaitKind};
 
 /// What is in a recording, in sums.
 fn summary(log: &Recording) -> String {
@@ -69,17 +69,18 @@ fn line(log: &Recording, entry: &Entry<'_>) -> (String, u64) {
             );
             (what, event.wait_ns())
         }
-        Entry::Wake(woken) => {
-            let what = format!("{} woken by {}", thread(woken.thread), thread(woken.wake.waker));
-            (what, woken.wake.wait_ns)
-        }
-        Entry::Sample(sampled) => {
-            let state = sampled.state().name();
-            let what =
-                format!("{} {state} at {}", thread(sampled.thread), top(sampled.sample.stack));
-            (what, sampled.sample.wall_ns)
-        }
-        other => panic!("{other:?}"),
+        Entry::Note(noted) => match noted.record {
+            Note::Wake(wake) => {
+                let what = format!("{} woken by {}", thread(noted.thread), thread(wake.waker));
+                (what, wake.wait_ns)
+            }
+            Note::Sample(sample) => {
+                let state = noted.with(sample).state().name();
+                let what = format!("{} {state} at {}", thread(noted.thread), top(sample.stack));
+                (what, sample.wall_ns)
+            }
+            other => panic!("{other:?}"),
+        },
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 use tyrion_formats::{
-    Entry, Recording, Sampled,
+    Entry, Note, Noted, Recording,
     wire::{
         WaitKind,
         def::Definition,
@@ -24,12 +24,14 @@ fn read(log: Writer) -> Recording {
     Recording::from_bytes("samples.log", log.finish().unwrap().into_inner()).unwrap()
 }
 
-fn samples(log: &Recording) -> Vec<Sampled> {
+fn samples(log: &Recording) -> Vec<Noted<Sample>> {
     let mut found = Vec::new();
     for chunk in log.event_chunks() {
         log.events(chunk).unwrap().visit_all(|entry| {
-            if let Entry::Sample(sampled) = entry {
-                found.push(sampled);
+            if let Entry::Note(noted) = entry
+                && let Note::Sample(sample) = noted.record
+            {
+                found.push(noted.with(sample));
             }
         });
     }
@@ -115,7 +117,7 @@ fn states_and_kinds_of_the_future_are_none() {
     let mut log = writer(&[]);
     let lane = log.lane(7);
     for (state, kind) in [(3, 1), (8, 10), (u32::MAX, u32::MAX), (0, 0), (1, 257)] {
-        log.sample(lane, 50, Sample { wall_ns: 60, state, kind, ..Sample::default() }).unwrap();
+        log.note(lane, 50, Sample { wall_ns: 60, state, kind, ..Sample::default() }).unwrap();
     }
     let log = read(log);
     let found = samples(&log);
@@ -140,7 +142,7 @@ fn samples_are_no_waits() {
     for nth in 1..500 {
         let state = ThreadState::Parked.code();
         log.switch(lane, 2).unwrap();
-        log.sample(lane, nth * 1_000, Sample { state, ..Sample::default() }).unwrap();
+        log.note(lane, nth * 1_000, Sample { state, ..Sample::default() }).unwrap();
         log.switch(lane, 1).unwrap();
         let end_ns = nth * 1_000 + 7;
         log.wait(lane, Wait { end_ns, wait_ns: 5, site: 1, ..Wait::default() }).unwrap();

@@ -4,7 +4,7 @@ use crate::common;
 use proptest::{collection::vec, prelude::*};
 use std::io::Cursor;
 use tyrion_formats::{
-    Entry, Event, HoldMode, Recording, Sampled, TraceRecord, Traced,
+    Entry, Event, HoldMode, Note, Noted, Recording,
     wire::{
         WaitKind,
         cell::BUCKETS,
@@ -70,15 +70,13 @@ fn held([place, class, hash]: [u32; 3]) -> Held {
 fn owned(entry: Entry<'_>) -> (Option<Event>, String, Vec<Held>) {
     match entry {
         Entry::Wait(event) => (Some(event), String::new(), Vec::new()),
-        Entry::Traced(traced) => {
-            let outer = match traced.record {
-                TraceRecord::Nest(nest) => nest.outer.iter().collect(),
+        Entry::Note(noted) => {
+            let outer = match noted.record {
+                Note::Nest(nest) => nest.outer.iter().collect(),
                 _ => Vec::new(),
             };
-            (None, format!("{traced:?}"), outer)
+            (None, format!("{noted:?}"), outer)
         }
-        Entry::Sample(sampled) => (None, format!("{sampled:?}"), Vec::new()),
-        other => panic!("{other:?}"),
     }
 }
 
@@ -91,8 +89,7 @@ fn write(
     step: &Step,
 ) -> Vec<(u64, String)> {
     let delta_ns = at_ns - last_ns;
-    let what =
-        |what: TraceRecord<'_>| format!("{:?}", Traced { thread: *thread, at_ns, record: what });
+    let what = |what: Note<'_>| format!("{:?}", Noted { thread: *thread, at_ns, record: what });
     vec![match *step {
         Step::Wait(wait_ns) => {
             log.wait(lane, Wait { end_ns: at_ns, wait_ns, site: 3, ..Wait::default() }).unwrap();
@@ -108,27 +105,27 @@ fn write(
         }
         Step::Hold(hold_ns, [place, class, stack, hash]) => {
             let hold = Hold { delta_ns, hold_ns, place, class, stack, hash, flags: 1 };
-            log.hold(lane, at_ns, Hold { delta_ns: 77, ..hold }).unwrap();
-            (at_ns, what(TraceRecord::Hold(hold)))
+            log.note(lane, at_ns, Hold { delta_ns: 77, ..hold }).unwrap();
+            (at_ns, what(Note::Hold(hold)))
         }
         Step::Instance([hash, class, place], shared) => {
             let instance = Instance { hash, class, place, shared };
-            log.instance(lane, instance).unwrap();
+            log.note(lane, 0, instance).unwrap();
             let at_ns = last_ns;
-            let what = TraceRecord::Instance(instance);
-            (at_ns, format!("{:?}", Traced { thread: *thread, at_ns, record: what }))
+            let what = Note::Instance(instance);
+            (at_ns, format!("{:?}", Noted { thread: *thread, at_ns, record: what }))
         }
         Step::Blame(charged_ns, [site, waiter, stack, place]) => {
             let blame = Blame { delta_ns, charged_ns, site, waiter, stack, place };
-            log.blame(lane, at_ns, Blame { delta_ns: 77, ..blame }).unwrap();
-            (at_ns, what(TraceRecord::Blame(blame)))
+            log.note(lane, at_ns, Blame { delta_ns: 77, ..blame }).unwrap();
+            (at_ns, what(Note::Blame(blame)))
         }
         Step::Nest([place, class, hash, stack], ref outer, flags) => {
             let outer: Vec<Held> = outer.iter().copied().map(held).collect();
             let inner = Held { place, class, hash };
             let nest = Nest { delta_ns, inner, stack, outer: outer.as_slice().into(), flags };
-            log.nest(lane, at_ns, Nest { delta_ns: 77, ..nest }).unwrap();
-            (at_ns, what(TraceRecord::Nest(nest)))
+            log.note(lane, at_ns, Nest { delta_ns: 77, ..nest }).unwrap();
+            (at_ns, what(Note::Nest(nest)))
         }
         Step::Sample([wall_ns, cpu_ns, count], [state, stack, lock, owner]) => {
             let sample = Sample {
@@ -142,8 +139,8 @@ fn write(
                 lock,
                 owner,
             };
-            log.sample(lane, at_ns, Sample { delta_ns: 77, ..sample }).unwrap();
-            (at_ns, format!("{:?}", Sampled { thread: *thread, at_ns, sample }))
+            log.note(lane, at_ns, Sample { delta_ns: 77, ..sample }).unwrap();
+            (at_ns, what(Note::Sample(sample)))
         }
     }]
 }
@@ -166,8 +163,8 @@ fn write_holds(
         batch.push(numbers[nth], at_ns, hold_ns);
         let Held { place, class, hash } = held(locks[nth]);
         let hold = Hold { delta_ns, hold_ns, place, class, hash, ..Hold::default() };
-        let what = TraceRecord::Hold(hold);
-        expected.push((at_ns, format!("{:?}", Traced { thread, at_ns, record: what })));
+        let what = Note::Hold(hold);
+        expected.push((at_ns, format!("{:?}", Noted { thread, at_ns, record: what })));
         (at_ns, delta_ns) = (at_ns + next_ns, *next_ns);
     }
     log.holds(lane, &mut batch).unwrap();

@@ -149,7 +149,7 @@ impl Writing {
             self.log.acquisitions(lane, &cell).unwrap();
             for hash in [101, 102] {
                 let shared = nth > 0;
-                self.log.instance(lane, Instance { hash, class, place, shared }).unwrap();
+                self.log.note(lane, 0, Instance { hash, class, place, shared }).unwrap();
             }
             let at_ns = START_NS + 100_000_000 + nth as u64 * 1_000;
             let (inner, outer) = if nth % 2 == 0 { (101, 102) } else { (102, 101) };
@@ -161,9 +161,9 @@ impl Writing {
                 outer: outer.as_slice().into(),
                 flags: nth as u64 % 3,
             };
-            self.log.nest(lane, at_ns, nest).unwrap();
+            self.log.note(lane, at_ns, nest).unwrap();
             let hold = Hold { hold_ns: 100, place, class, hash: 101, ..Hold::default() };
-            self.log.hold(lane, at_ns + 500, hold).unwrap();
+            self.log.note(lane, at_ns + 500, hold).unwrap();
             let site = self.log.site(WaitKind::Monitor, self.stacks[0], self.locks[0]).unwrap();
             let blame = Blame {
                 charged_ns: 50,
@@ -173,7 +173,7 @@ impl Writing {
                 place,
                 ..Blame::default()
             };
-            self.log.blame(lane, at_ns + 600, blame).unwrap();
+            self.log.note(lane, at_ns + 600, blame).unwrap();
         }
     }
 
@@ -194,7 +194,7 @@ impl Writing {
                     owner: self.threads[1].0,
                     ..Sample::default()
                 };
-                self.log.sample(lane, START_NS + 200_000_000, sample).unwrap();
+                self.log.note(lane, START_NS + 200_000_000, sample).unwrap();
             }
         }
     }

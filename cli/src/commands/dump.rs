@@ -194,11 +194,7 @@ impl<'a> Dump<'a> {
                     for entry in events.records() {
                         match entry {
                             Entry::Wait(event) => self.wait(out, &event)?,
-                            Entry::Traced(traced) => self.traced(out, &traced)?,
-                            Entry::Sample(sampled) => self.sample(out, &sampled)?,
-                            Entry::Wake(woken) => self.wake(out, &woken)?,
-                            Entry::Holder(answered) => self.holder(out, &answered)?,
-                            _ => {}
+                            Entry::Note(noted) => self.note(out, &noted)?,
                         }
                     }
                     self.damage.extend(events.damage());

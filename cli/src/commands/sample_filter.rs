@@ -1,14 +1,14 @@
 //! Which samples a filter lets through.
 
 use crate::filters::withheld;
-use tyrion_formats::{Recording, Sampled};
+use tyrion_formats::{Noted, Recording};
 use tyrion_model::{
     describe::Names,
     filter::{Filter, States},
     states::StateReader,
     withheld::Withheld,
 };
-use tyrion_wire::def::id;
+use tyrion_wire::{def::id, sample::Sample};
 
 /// Finds out whether a filter wants what a thread was seen doing; who it was and
 /// when is for the caller to ask.
@@ -29,12 +29,12 @@ impl<'a> SampleFilter<'a> {
     /// Whether the filter wants a sample.
     ///
     /// Samples do not say how long a wait took, so `--min-wait` does not apply.
-    pub fn is_wanted(&self, sampled: &Sampled) -> bool {
+    pub fn is_wanted(&self, sampled: &Noted<Sample>) -> bool {
         let states = &self.filter.states;
         let log = self.names.0;
         let is_withheld = |kind, stack| self.withheld.is_withheld((0, log), kind, stack);
         let kind = self.reader.is_of(sampled, self.filter.kinds_of_samples(), is_withheld);
-        let lock = sampled.sample.lock;
+        let lock = sampled.record.lock;
         let wants_lock = |regex| lock != id::UNKNOWN && self.names.lock_matches(regex, lock);
         kind && self.filter.lock.as_ref().is_none_or(wants_lock)
             && (*states == States::all() || states.contains(self.reader.state(sampled)))

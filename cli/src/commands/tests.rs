@@ -189,7 +189,7 @@ fn a_group_may_have_any_name() {
     let mut log = LogWriter::new(out, LogOptions::default()).unwrap();
     let stack = log.group("a\r\n\x1b[31mb").unwrap();
     let lane = log.lane(1);
-    log.sample(lane, 60, Sample { stack, ..Sample::default() }).unwrap();
+    log.note(lane, 60, Sample { stack, ..Sample::default() }).unwrap();
     let bytes = log.finish().unwrap().into_inner();
     let log = Recording::from_bytes("a.log", bytes).unwrap();
     let text = dumped(&log, &all(), false);
@@ -212,7 +212,7 @@ fn what_was_not_recorded_is_no_zero() {
     let main = log.thread(1, "main", "main", 0).unwrap();
     let lane = log.lane(main);
     let sample = Sample { wall_ns: 50, cpu_ns: 40, count: 1, state: 1, ..Sample::default() };
-    log.sample(lane, 60, sample).unwrap();
+    log.note(lane, 60, sample).unwrap();
     let bytes = log.finish().unwrap().into_inner();
     let logs = [Recording::from_bytes("a.log", bytes).unwrap()];
     let report = info::printed(&logs, &all(), true);

@@ -16,7 +16,8 @@ pub use time::{Moment, duration_ns, moment};
 
 use crate::totals::SampleTotals;
 use regex::Regex;
-use tyrion_formats::{Event, Recording, Sampled};
+use tyrion_formats::{Event, Noted, Recording};
+use tyrion_wire::sample::Sample;
 
 /// Which waits of a log go into a profile. The default is all lock contention.
 #[derive(Clone, Debug)]
@@ -114,7 +115,7 @@ impl Window {
     }
 
     /// What of a record of samples is asked for; `None` if nothing is.
-    pub fn part(&self, sampled: &Sampled) -> Option<SampleTotals> {
+    pub fn part(&self, sampled: &Noted<Sample>) -> Option<SampleTotals> {
         let spread = Spread::of(sampled);
         if !self.limits_time() {
             return Some(spread.all());

@@ -10,7 +10,7 @@ use std::sync::{
     OnceLock,
     atomic::{AtomicU8, Ordering::Relaxed},
 };
-use tyrion_formats::{Recording, Sampled};
+use tyrion_formats::{Noted, Recording};
 use tyrion_wire::{
     WaitKind,
     def::id::{CUT_STACK, EMPTY_STACK, UNKNOWN},
@@ -41,7 +41,7 @@ impl<'a> StateReader<'a> {
     }
 
     /// The state of a sample.
-    pub fn state(&self, sampled: &Sampled) -> State {
+    pub fn state(&self, sampled: &Noted<Sample>) -> State {
         let state = match sampled.state() {
             ThreadState::Blocked => return State::Blocked,
             ThreadState::Sleeping => return State::Sleeping,
@@ -71,7 +71,7 @@ impl<'a> StateReader<'a> {
     /// How the thread of a sample waits, as far as that is known: the JVM calls
     /// those blocked that wait for a monitor, be it after `notify`, and stacks tell
     /// of those that wait for a lock.
-    pub fn kind(&self, sampled: &Sampled) -> Option<WaitKind> {
+    pub fn kind(&self, sampled: &Noted<Sample>) -> Option<WaitKind> {
         if sampled.state() == ThreadState::Blocked {
             return Some(WaitKind::Monitor);
         }
@@ -81,19 +81,19 @@ impl<'a> StateReader<'a> {
 
     /// The ids of the thread and of the lock of a sample, 0 for what is not
     /// defined: made-up ids shall not take memory.
-    pub fn thread_and_lock(&self, sampled: &Sampled) -> (u32, u32) {
+    pub fn thread_and_lock(&self, sampled: &Noted<Sample>) -> (u32, u32) {
         let definitions = self.log.definitions();
-        let is_lock = definitions.locks().get(sampled.sample.lock).is_some();
+        let is_lock = definitions.locks().get(sampled.record.lock).is_some();
         let is_thread = definitions.threads().get(sampled.thread).is_some();
         let thread = if is_thread { sampled.thread } else { UNKNOWN };
-        (thread, if is_lock { sampled.sample.lock } else { UNKNOWN })
+        (thread, if is_lock { sampled.record.lock } else { UNKNOWN })
     }
 
     /// Whether a sample is asked for by these kinds of waits. `is_withheld` says
     /// whether a wait of a kind with a stack of the log withholds work.
     pub fn is_of(
         &self,
-        sampled: &Sampled,
+        sampled: &Noted<Sample>,
         kinds: Option<Kinds>,
         is_withheld: impl FnOnce(WaitKind, u32) -> bool,
     ) -> bool {
@@ -111,8 +111,8 @@ impl<'a> StateReader<'a> {
     /// The stack of a sample, by its id in the log, without the agent's own
     /// probes at its inner end, and what they call: that they were met there is
     /// the agent's doing, not the program's.
-    pub fn stack(&self, sampled: &Sampled) -> u32 {
-        let (known, stack) = (self.known(), sampled.sample.stack);
+    pub fn stack(&self, sampled: &Noted<Sample>) -> u32 {
+        let (known, stack) = (self.known(), sampled.record.stack);
         if !known.has_probes {
             return stack;
         }
@@ -166,8 +166,8 @@ impl<'a> StateReader<'a> {
 const MAX_PROBE_FRAMES: usize = 8;
 
 /// Whether a thread used less than a twentieth of its time to compute.
-fn barely_ran(sampled: &Sampled) -> bool {
-    let Sample { cpu_ns, wall_ns, .. } = sampled.sample;
+fn barely_ran(sampled: &Noted<Sample>) -> bool {
+    let Sample { cpu_ns, wall_ns, .. } = sampled.record;
     cpu_ns.saturating_mul(20) <= wall_ns
 }
 

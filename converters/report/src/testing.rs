@@ -183,7 +183,7 @@ impl Crafted {
         let (_, lane) = self.thread(thread);
         let state = state.code();
         let sample = Sample { wall_ns, cpu_ns, count, state, stack, ..Sample::default() };
-        self.log.sample(lane, START_NS + at_ns, sample).unwrap();
+        self.log.note(lane, START_NS + at_ns, sample).unwrap();
     }
 
     /// A thread was seen blocked on a lock once, so long after the start; it had
@@ -198,7 +198,7 @@ impl Crafted {
         let (_, lane) = self.thread(thread);
         let (state, kind) = (ThreadState::Blocked.code(), u32::from(kind.code()));
         let sample = Sample { wall_ns, count: 1, state, stack, lock, kind, ..Sample::default() };
-        self.log.sample(lane, START_NS + at_ns, sample).unwrap();
+        self.log.note(lane, START_NS + at_ns, sample).unwrap();
     }
 
     /// Trace mode: a thread takes a lock once for each hold.
@@ -248,7 +248,7 @@ impl Crafted {
         let (_, lane) = self.thread(holder);
         self.now_ns += 1_000;
         let blame = Blame { charged_ns, site, waiter, stack, ..Blame::default() };
-        self.log.blame(lane, self.now_ns, blame).unwrap();
+        self.log.note(lane, self.now_ns, blame).unwrap();
     }
 
     /// A thread ended the wait that was told just before.
@@ -264,7 +264,7 @@ impl Crafted {
         let site = self.log.site(kind, waiter_stack, lock).unwrap();
         let (waker, _) = self.thread(waker);
         let (_, lane) = self.thread(waiter);
-        self.log.wake(lane, Wake { waker, stack, site, wait_ns, late_ns: 1 }).unwrap();
+        self.log.note(lane, 0, Wake { waker, stack, site, wait_ns, late_ns: 1 }).unwrap();
     }
 
     pub(crate) fn finish(self, name: &str) -> Recording {

@@ -88,7 +88,7 @@ pub fn bank() -> Recording {
     };
     let hold = Hold { hold_ns: 60 * US, place, class: bank, hash: 0x2a13, ..Hold::default() };
     // bob has the vault from 40 to 100; ann and the virtual thread wait for it.
-    log.hold(at_bob, at(100), hold).unwrap();
+    log.note(at_bob, at(100), hold).unwrap();
     let blame = Blame {
         charged_ns: 50 * US,
         site: for_vault,
@@ -97,21 +97,21 @@ pub fn bank() -> Recording {
         place,
         ..Blame::default()
     };
-    log.blame(at_bob, at(100), blame).unwrap();
+    log.note(at_bob, at(100), blame).unwrap();
     log.wait(at_ann, wait(101, 51, for_vault, bob)).unwrap();
     log.switch(at_ann, virt).unwrap();
     log.wait(at_ann, Wait { outcome: Outcome::TimedOut, ..wait(120, 90, for_vault, bob) }).unwrap();
     log.switch(at_ann, ann).unwrap();
     // ann holds the turn around the vault, and a part of it only.
-    log.hold(at_ann, at(160), Hold { hold_ns: 20 * US, ..hold }).unwrap();
+    log.note(at_ann, at(160), Hold { hold_ns: 20 * US, ..hold }).unwrap();
     let held = Hold { hold_ns: 50 * US, place: juc, class: queue, hash: 0, ..hold };
-    log.hold(at_ann, at(180), held).unwrap();
-    log.hold(at_ann, at(200), Hold { hold_ns: 30 * US, ..hold }).unwrap();
+    log.note(at_ann, at(180), held).unwrap();
+    log.note(at_ann, at(200), Hold { hold_ns: 30 * US, ..hold }).unwrap();
     log.wait(at_bob, Wait { parks: 2, ..wait(300, 100, for_turn, 0) }).unwrap();
     log.wait(at_bob, wait(400, 80, for_money, 0)).unwrap();
     let wake =
         Wake { waker: ann, stack: inner, site: for_money, wait_ns: 80 * US, late_ns: 5 * US };
-    log.wake(at_bob, wake).unwrap();
+    log.note(at_bob, 0, wake).unwrap();
     // Told late: it seems to overlap with the one before.
     log.wait(at_bob, wait(400, 30, for_turn, ann)).unwrap();
     let cells =
@@ -252,11 +252,11 @@ fn random(steps: &[Step], other: u64) -> Vec<u8> {
             }
             3 | 4 => {
                 let hold = Hold { hold_ns: wait_ns, place, class, hash: 7, ..Hold::default() };
-                log.hold(lane, *now_ns, hold).unwrap();
+                log.note(lane, *now_ns, hold).unwrap();
             }
             5 => {
                 let blame = Blame { charged_ns: wait_ns, site, waiter, place, ..Blame::default() };
-                log.blame(lane, *now_ns, blame).unwrap();
+                log.note(lane, *now_ns, blame).unwrap();
             }
             what => {
                 let wait = Wait { end_ns: *now_ns, wait_ns, site, owner, ..Wait::default() };
@@ -264,7 +264,7 @@ fn random(steps: &[Step], other: u64) -> Vec<u8> {
                 if what > 16 {
                     let (waker, late_ns) = (waiter, wait_ns / 3);
                     let wake = Wake { waker, stack: 0, site, wait_ns, late_ns };
-                    log.wake(lane, wake).unwrap();
+                    log.note(lane, 0, wake).unwrap();
                 }
             }
         }

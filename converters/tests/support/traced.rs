@@ -188,8 +188,8 @@ fn define(log: &mut Writer) -> Ids {
 fn records(log: &mut Writer, ids: &Ids, lanes: [LaneId; 3]) {
     let Ids { classes, stacks, places, threads: [main, _, filler_2], sites } = ids;
     let instance = Instance { hash: MAP, class: classes.object, place: places.get, shared: false };
-    log.instance(lanes[0], instance).unwrap();
-    log.instance(lanes[1], Instance { shared: true, ..instance }).unwrap();
+    log.note(lanes[0], 0, instance).unwrap();
+    log.note(lanes[1], 0, Instance { shared: true, ..instance }).unwrap();
     // main's stacks: twice as often from `warm`, but for shorter times.
     let get = Hold { place: places.get, class: classes.object, hash: MAP, ..Hold::default() };
     for (at_us, stack, hold_ns, flags) in [
@@ -199,7 +199,7 @@ fn records(log: &mut Writer, ids: &Ids, lanes: [LaneId; 3]) {
         (130, 0, 400, 0),
     ] {
         let at_ns = START_NS + at_us * 1_000;
-        log.hold(lanes[0], at_ns, Hold { hold_ns, stack, flags, ..get }).unwrap();
+        log.note(lanes[0], at_ns, Hold { hold_ns, stack, flags, ..get }).unwrap();
     }
     let put = Hold {
         place: places.put,
@@ -210,12 +210,12 @@ fn records(log: &mut Writer, ids: &Ids, lanes: [LaneId; 3]) {
         hold_ns: 210_000,
         ..Hold::default()
     };
-    log.hold(lanes[1], START_NS + 310_000, put).unwrap();
+    log.note(lanes[1], START_NS + 310_000, put).unwrap();
     let inner = Held { place: places.get, class: classes.object, hash: MAP };
     let outer = [Held { place: places.put, class: classes.sync, hash: TURN }];
     let stack = stacks.put_get;
     let nest = Nest { delta_ns: 0, inner, stack, outer: outer.as_slice().into(), flags: 0 };
-    log.nest(lanes[1], START_NS + 320_000, nest).unwrap();
+    log.note(lanes[1], START_NS + 320_000, nest).unwrap();
     // filler-1 keeps main waiting for the map, and filler-2 for the turn; once
     // where it left is not known.
     let blame = Blame {
@@ -226,7 +226,7 @@ fn records(log: &mut Writer, ids: &Ids, lanes: [LaneId; 3]) {
         place: places.get,
         ..Blame::default()
     };
-    log.blame(lanes[1], START_NS + 350_000, blame).unwrap();
+    log.note(lanes[1], START_NS + 350_000, blame).unwrap();
     let turn = Blame {
         charged_ns: 7_000,
         site: sites[1],
@@ -235,8 +235,8 @@ fn records(log: &mut Writer, ids: &Ids, lanes: [LaneId; 3]) {
         place: places.put,
         ..blame
     };
-    log.blame(lanes[1], START_NS + 360_000, turn).unwrap();
-    log.blame(lanes[1], START_NS + 370_000, Blame { stack: 0, ..turn }).unwrap();
+    log.note(lanes[1], START_NS + 360_000, turn).unwrap();
+    log.note(lanes[1], START_NS + 370_000, Blame { stack: 0, ..turn }).unwrap();
     let wait = |end_us: u64, wait_ns, site| Wait {
         end_ns: START_NS + end_us * 1_000,
         wait_ns,

@@ -3,7 +3,7 @@
 use crate::{numbers::Numbers, window};
 use rayon::prelude::*;
 use std::ops::Range;
-use tyrion_formats::{ChunkRef, Entry, Recording, Sampled, TraceRecord};
+use tyrion_formats::{ChunkRef, Entry, Note, Noted, Recording};
 use tyrion_model::{profile::State, states::StateReader};
 use tyrion_wire::{Outcome, WaitKind, sample::Sample};
 
@@ -159,29 +159,25 @@ impl Reading<'_> {
                         granted: wait.outcome == Outcome::Granted,
                     });
                 }
-                Entry::Traced(traced) => {
-                    let TraceRecord::Hold(hold) = traced.record else { return };
-                    if hold.hash == 0 {
-                        records.unidentified += 1;
-                        return;
-                    }
-                    records.holds.push(Hold {
-                        thread: self.numbers.thread(self.run, traced.thread),
-                        end_ns: traced.at_ns,
+                Entry::Note(noted) => match noted.record {
+                    Note::Hold(hold) if hold.hash == 0 => records.unidentified += 1,
+                    Note::Hold(hold) => records.holds.push(Hold {
+                        thread: self.numbers.thread(self.run, noted.thread),
+                        end_ns: noted.at_ns,
                         hold_ns: hold.hold_ns,
                         object: (self.numbers.class(self.run, hold.class), hold.hash),
                         place: hold.place,
-                    });
-                }
-                Entry::Sample(sampled) => records.seen.push(self.seen(&sampled)),
-                _ => {}
+                    }),
+                    Note::Sample(sample) => records.seen.push(self.seen(&noted.with(sample))),
+                    _ => {}
+                },
             }
         });
         records
     }
 
-    fn seen(&self, sampled: &Sampled) -> Seen {
-        let Sample { count, wall_ns, cpu_ns, .. } = sampled.sample;
+    fn seen(&self, sampled: &Noted<Sample>) -> Seen {
+        let Sample { count, wall_ns, cpu_ns, .. } = sampled.record;
         let computes = match self.states.state(sampled) {
             State::Running => Some(true),
             // Only its CPU time shows whether it computes there.

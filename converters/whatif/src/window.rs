@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use std::ops::Range;
-use tyrion_formats::{ChunkRef, Entry, Recording, TraceRecord};
+use tyrion_formats::{ChunkRef, Entry, Note, Recording};
 
 /// If there are more holds and waits than this, only the last ones are replayed.
 pub(crate) const MOST_EVENTS: u64 = 400_000;
@@ -70,7 +70,7 @@ fn count(log: &Recording, chunk: &ChunkRef, whole: &Range<u64>, part_ns: u64) ->
     events.visit_all(|entry| {
         let at_ns = match entry {
             Entry::Wait(wait) => wait.end_ns,
-            Entry::Traced(traced) if matches!(traced.record, TraceRecord::Hold(_)) => traced.at_ns,
+            Entry::Note(traced) if matches!(traced.record, Note::Hold(_)) => traced.at_ns,
             _ => return,
         };
         if !whole.contains(&at_ns) {

@@ -150,7 +150,7 @@ impl Program {
             let lane = lanes[thread];
             if let Some((_, outside)) = self.seen {
                 let at_ns = wanted_ns - self.outside_ns / 2;
-                log.sample(lane, at_ns, sample(outside, self.outside_ns)).unwrap();
+                log.note(lane, at_ns, sample(outside, self.outside_ns)).unwrap();
             }
             if got_ns > wanted_ns {
                 let wait_ns = got_ns - wanted_ns;
@@ -159,12 +159,12 @@ impl Program {
             }
             if let Some((inside, _)) = self.seen {
                 let at_ns = got_ns + self.held_ns / 2;
-                log.sample(lane, at_ns, sample(inside, self.held_ns)).unwrap();
+                log.note(lane, at_ns, sample(inside, self.held_ns)).unwrap();
             }
             if self.traced && self.events {
                 let (hold_ns, place, class) = (self.held_ns, *place, *class);
                 let hold = Hold { hold_ns, place, class, hash: HASH, ..Hold::default() };
-                log.hold(lane, released_ns, hold).unwrap();
+                log.note(lane, released_ns, hold).unwrap();
             }
         });
         if self.traced {

@@ -35,7 +35,7 @@ pub fn snapshots(
             log.switch(lane, thread.id)?;
             let (state, stack) = (state.code(), place.stack);
             let sample = Sample { wall_ns, cpu_ns, count: 1, state, stack, ..Sample::default() };
-            log.sample(lane, at_ns, sample)?;
+            log.note(lane, at_ns, sample)?;
         }
     }
     log.statistic("samples.snapshots", plan.samples)?;

@@ -55,18 +55,18 @@ impl Trace {
             let (hash, class) = (1 + bits as u32 % 0xffff, self.class);
             thread.now_ns += 200 + (bits >> 40) % 1_000;
             match bits >> 32 & 63 {
-                0 => log.instance(thread.lane, Instance { hash, class, place, shared: true })?,
+                0 => log.note(thread.lane, 0, Instance { hash, class, place, shared: true })?,
                 1 => {
                     let (charged_ns, waiter) = (5_000 + (bits >> 50), thread.id);
                     let blame =
                         Blame { charged_ns, site: 1, waiter, stack: 2, place, ..Blame::default() };
-                    log.blame(thread.lane, thread.now_ns, blame)?;
+                    log.note(thread.lane, thread.now_ns, blame)?;
                 }
                 _ => {
                     let hold_ns = 50 + (bits >> 52);
                     let flags = if bits & 1 == 0 { hold_flag::FIRST } else { 0 };
                     let hold = Hold { hold_ns, place, class, hash, flags, ..Hold::default() };
-                    log.hold(thread.lane, thread.now_ns, hold)?;
+                    log.note(thread.lane, thread.now_ns, hold)?;
                 }
             }
         }

@@ -44,7 +44,7 @@ pub fn holders(mut options: LogOptions) -> Result<Vec<u8>, Box<dyn Error>> {
         stands_for_ns: 21_000_000,
         ..Holder::default()
     };
-    log.holder(lane, 1_002_000_000, look)?;
+    log.note(lane, 1_002_000_000, look)?;
     let (end_ns, wait_ns) = (1_004_000_000, 3_000_000);
     log.wait(lane, Wait { end_ns, wait_ns, site, owner: writer, ..Wait::default() })?;
     let folded = Cell { owner: writer, ..cell(worker, site, 1_005_000_000, &[6_000]) };

@@ -105,7 +105,7 @@ fn events(log: &mut Writer, names: &Names) -> Result<(), Box<dyn Error>> {
             log.switch(lane, thread)?;
             last = thread;
         }
-        log.sample(lane, START_NS + at_ms * MS, Sample { state: state.code(), ..sample })
+        log.note(lane, START_NS + at_ms * MS, Sample { state: state.code(), ..sample })
     };
     let of = |stack: u32, count: u64, wall_ms: u64, cpu_ms: u64| Sample {
         stack,

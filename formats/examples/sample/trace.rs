@@ -64,7 +64,7 @@ pub fn holds(options: LogOptions) -> Result<Vec<u8>, Box<dyn Error>> {
         (size, 130_000, 90, in_size_stack),
     ] {
         let hold = Hold { hold_ns, stack, flags: hold_flag::FIRST, ..of(lock) };
-        log.hold(lane, START_NS + after_ns, hold)?;
+        log.note(lane, START_NS + after_ns, hold)?;
     }
     // The others are told late, so on another lane.
     let late = log.lane(main);
@@ -168,16 +168,16 @@ fn events(log: &mut Writer, names: &Names) -> Result<(), Box<dyn Error>> {
     let [in_get, in_put, in_size] = places;
     let lanes = [log.lane(main), log.lane(filler)];
     // main takes the map alone; what it held is measured.
-    log.instance(lanes[0], Instance { hash: MAP, class: object, place: in_get, shared: false })?;
+    log.note(lanes[0], 0, Instance { hash: MAP, class: object, place: in_get, shared: false })?;
     let hold =
         Hold { place: in_get, class: object, stack: names.get, hash: MAP, ..Hold::default() };
     let first = Hold { hold_ns: 400, flags: hold_flag::FIRST, ..hold };
-    log.hold(lanes[0], START_NS + 100_000, first)?;
-    log.hold(lanes[0], START_NS + 180_000, Hold { hold_ns: 520, stack: 0, ..hold })?;
+    log.note(lanes[0], START_NS + 100_000, first)?;
+    log.note(lanes[0], START_NS + 180_000, Hold { hold_ns: 520, stack: 0, ..hold })?;
     // filler takes both, and main has to wait for it.
     let turn = Held { place: in_put, class: sync, hash: TURN };
-    log.instance(lanes[1], Instance { hash: TURN, class: sync, place: in_put, shared: false })?;
-    log.instance(lanes[1], Instance { hash: MAP, class: object, place: in_get, shared: true })?;
+    log.note(lanes[1], 0, Instance { hash: TURN, class: sync, place: in_put, shared: false })?;
+    log.note(lanes[1], 0, Instance { hash: MAP, class: object, place: in_get, shared: true })?;
     let inner = Held { place: in_get, class: object, hash: MAP };
     let outer = [turn];
     let nest = Nest {
@@ -187,15 +187,15 @@ fn events(log: &mut Writer, names: &Names) -> Result<(), Box<dyn Error>> {
         outer: outer.as_slice().into(),
         flags: 0,
     };
-    log.nest(lanes[1], START_NS + 200_000, nest)?;
+    log.note(lanes[1], START_NS + 200_000, nest)?;
     // Both take the class object, filler while it has the other two.
-    log.instance(lanes[0], Instance { hash: CLASS, class, place: in_size, shared: false })?;
-    log.instance(lanes[1], Instance { hash: CLASS, class, place: in_size, shared: true })?;
+    log.note(lanes[0], 0, Instance { hash: CLASS, class, place: in_size, shared: false })?;
+    log.note(lanes[1], 0, Instance { hash: CLASS, class, place: in_size, shared: true })?;
     let outer = [turn, inner];
     let inner = Held { place: in_size, class, hash: CLASS };
     let nest = Nest { delta_ns: 0, inner, stack: 0, outer: outer.as_slice().into(), flags: 0 };
-    log.nest(lanes[1], START_NS + 300_000, nest)?;
-    log.blame(
+    log.note(lanes[1], START_NS + 300_000, nest)?;
+    log.note(
         lanes[1],
         START_NS + 350_000,
         Blame {
@@ -213,7 +213,7 @@ fn events(log: &mut Writer, names: &Names) -> Result<(), Box<dyn Error>> {
         Wait { end_ns, wait_ns, site: names.site, owner: filler, parks: 0, ..Wait::default() },
     )?;
     let hold = Hold { place: in_put, class: sync, stack: names.put, hash: TURN, ..first };
-    log.hold(lanes[1], START_NS + 400_000, Hold { hold_ns: 210_000, ..hold })?;
+    log.note(lanes[1], START_NS + 400_000, Hold { hold_ns: 210_000, ..hold })?;
     cells(log, names, lanes)
 }
 

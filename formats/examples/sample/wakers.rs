@@ -40,10 +40,10 @@ pub fn wakers(mut options: LogOptions) -> Result<Vec<u8>, Box<dyn Error>> {
     let (end_ns, wait_ns) = (1_003_050_000, 3_000_000);
     log.wait(lane, Wait { end_ns, wait_ns, site: waits_for_orders, ..Wait::default() })?;
     let (site, late_ns) = (waits_for_orders, 50_000);
-    log.wake(lane, Wake { waker: shop, stack: ordering, site, wait_ns, late_ns })?;
+    log.note(lane, 0, Wake { waker: shop, stack: ordering, site, wait_ns, late_ns })?;
     let (end_ns, wait_ns, site) = (1_004_000_000, 400_000, waits_for_stock);
     log.wait(lane, Wait { end_ns, wait_ns, site, owner: other, parks: 1, ..Wait::default() })?;
-    log.wake(lane, Wake { waker: other, stack: 0, site, wait_ns, late_ns: 20_000 })?;
+    log.note(lane, 0, Wake { waker: other, stack: 0, site, wait_ns, late_ns: 20_000 })?;
     let one = Tally { ended: 1, recorded: 1, folded: 0, dropped: 0 };
     log.counters(&Counters { lane: 1, contention: one, other: one })?;
     Ok(log.finish()?.into_inner())

@@ -21,10 +21,8 @@
 //! ```
 
 mod chunk;
-mod holder;
 mod sample;
 mod trace;
-mod wake;
 
 use chunk::Pieces;
 use std::{

@@ -170,7 +170,7 @@ impl Writer {
                 }
                 self.seen.wakers = true;
                 // Neither the waker's stack nor when it woke the waiter is known.
-                log.wake(lane, Wake { waker: other, site, wait_ns, ..Wake::default() })
+                log.note(lane, 0, Wake { waker: other, site, wait_ns, ..Wake::default() })
             }
             Some(&Site::Sample(stack, state, sampler)) => {
                 self.seen.samples = true;
@@ -185,7 +185,7 @@ impl Writer {
                     stack,
                     ..Sample::default()
                 };
-                log.sample(lane, end_ns, sample)
+                log.note(lane, end_ns, sample)
             }
             None => Ok(()),
         }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use super::*;
-use crate::{Entry, Event, TraceRecord};
+use crate::{Entry, Event, Note};
 
 /// A line: what, whose, of which lock, when in µs.
 fn line(what: &str, thread: u64, hash: u32, at_us: u64) -> String {
@@ -31,15 +31,15 @@ fn entries(log: &Recording) -> (Vec<Event>, Vec<String>) {
         let mut events = log.events(chunk).unwrap();
         events.visit_all(|entry| match entry {
             Entry::Wait(wait) => waits.push(wait),
-            Entry::Traced(traced) => others.push(match traced.record {
-                TraceRecord::Hold(hold) => format!("hold {} {}", hold.hash, hold.hold_ns),
-                TraceRecord::Instance(it) => format!("takes {} {}", it.hash, it.shared),
-                TraceRecord::Blame(blame) => format!("blame {}", blame.charged_ns),
-                TraceRecord::Nest(nest) => {
+            Entry::Note(traced) => others.push(match traced.record {
+                Note::Hold(hold) => format!("hold {} {}", hold.hash, hold.hold_ns),
+                Note::Instance(it) => format!("takes {} {}", it.hash, it.shared),
+                Note::Blame(blame) => format!("blame {}", blame.charged_ns),
+                Note::Nest(nest) => {
                     format!("nest {} in {}", nest.inner.hash, nest.outer.len())
                 }
+                other => panic!("{other:?}"),
             }),
-            _ => {}
         });
         assert_eq!(events.damage(), None);
     }

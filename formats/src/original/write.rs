@@ -179,7 +179,7 @@ impl<'w> Writer<'w> {
                 let Held { place, class, hash } = self.held(it.lock);
                 let hold_ns = it.exit_ns - it.enter_ns;
                 let hold = Hold { hold_ns, place, class, hash, ..Hold::default() };
-                self.importer.log.hold(lane, at_ns, hold)
+                self.importer.log.note(lane, at_ns, hold)
             }
             What::Wait(at) => {
                 let Some(it) = found.waits.get(at as usize) else { return Ok(()) };
@@ -195,7 +195,7 @@ impl<'w> Writer<'w> {
                 let (waiter, charged_ns) = (self.thread(it.waiter), it.charged_ns);
                 let place = self.place;
                 let blame = Blame { charged_ns, site, waiter, place, ..Blame::default() };
-                self.importer.log.blame(lane, at_ns, blame)
+                self.importer.log.note(lane, at_ns, blame)
             }
             What::Taking(at) => {
                 let taking = found.takings.get(at as usize);
@@ -205,14 +205,14 @@ impl<'w> Writer<'w> {
                     return Ok(());
                 }
                 let instance = Instance { hash, class, place, shared: it.is_shared };
-                self.importer.log.instance(lane, instance)
+                self.importer.log.note(lane, 0, instance)
             }
             What::Nest(at) => {
                 let Some(it) = pairs.nestings.get(at as usize) else { return Ok(()) };
                 let outer: Vec<Held> = it.outer.iter().map(|&lock| self.held(lock)).collect();
                 let (inner, stack) = (self.held(it.inner), id::EMPTY_STACK);
                 let outer = outer.as_slice().into();
-                self.importer.log.nest(
+                self.importer.log.note(
                     lane,
                     at_ns,
                     Nest { delta_ns: 0, inner, stack, outer, flags: 0 },

@@ -1,9 +1,11 @@
 //! What a recording tells one by one.
 
-use super::{answered::Answered, sampled::Sampled, woken::Woken};
+use super::Recording;
 use tyrion_wire::{
-    Outcome,
-    trace::{Blame, Hold, Instance, Nest},
+    Outcome, WaitKind,
+    event::Note,
+    sample::{Sample, ThreadState},
+    wake::Wake,
 };
 
 /// A wait that has ended.
@@ -35,62 +37,85 @@ impl Event {
     }
 }
 
-/// What trace mode recorded of one moment. Ids in it are those of definitions
-/// that may be lost.
+/// What was recorded of a thread at a moment. Ids in it are those of definitions that may be
+/// lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Traced<'a> {
-    /// The thread that it is about, by its id in the log: who held, took or
-    /// released a lock.
+pub struct Noted<R> {
+    /// The thread that it is about, by its id in the log: who held, took or released a lock,
+    /// who was sampled, who waited.
     pub thread: u32,
-    /// When: the release of a hold or blame, the acquisition of a nest. Of an
-    /// instance, which has no time, that of the chunk's record before it.
-    /// Monotonic ns.
+    /// When, monotonic ns: the release of a hold or blame, the acquisition of a nest, the last
+    /// snapshot of a sample, the look at an owner. What has no time of its own, the end of a
+    /// wait among it, has that of the chunk's record before it.
     pub at_ns: u64,
     /// What was recorded.
-    pub record: TraceRecord<'a>,
+    pub record: R,
 }
 
-/// A record of trace mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum TraceRecord<'a> {
-    /// A hold that has ended.
-    Hold(Hold),
-    /// The thread has taken an instance for the first time.
-    Instance(Instance),
-    /// The thread has released a lock that another one waited for.
-    Blame(Blame),
-    /// The thread has taken a lock while it held others.
-    Nest(Nest<'a>),
+impl<R> Noted<R> {
+    /// Of the same thread and moment.
+    #[inline]
+    pub fn with<S>(&self, record: S) -> Noted<S> {
+        Noted { thread: self.thread, at_ns: self.at_ns, record }
+    }
+}
+
+/// What a thread was seen doing in one snapshot, or in several one after another.
+impl Noted<Sample> {
+    /// The thread's state; [`ThreadState::Other`] if this code does not know it.
+    pub fn state(&self) -> ThreadState {
+        ThreadState::from_code(self.record.state).unwrap_or(ThreadState::Other)
+    }
+
+    /// What kind of wait the thread was in, if that was known.
+    pub fn kind(&self) -> Option<WaitKind> {
+        WaitKind::from_code(u8::try_from(self.record.kind).ok()?)
+    }
+
+    /// When the thread's snapshot before these was taken, as far as the record tells,
+    /// monotonic ns.
+    pub fn start_ns(&self) -> u64 {
+        self.at_ns.saturating_sub(self.record.wall_ns)
+    }
+}
+
+/// A wait that another thread has ended.
+impl Noted<Wake> {
+    /// When the other thread ended it, monotonic ns.
+    pub fn woken_ns(&self) -> u64 {
+        self.at_ns.saturating_sub(self.record.late_ns)
+    }
 }
 
 /// A record of an events chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Entry<'a> {
     /// A wait that has ended.
     Wait(Event),
-    /// What trace mode recorded.
-    Traced(Traced<'a>),
-    /// What a thread was seen doing.
-    Sample(Sampled),
-    /// Who ended the wait before it.
-    Wake(Woken),
-    /// What the owner of a lock did while a thread waited.
-    Holder(Answered),
+    /// Anything else.
+    Note(Noted<Note<'a>>),
 }
 
 impl Entry<'_> {
-    /// The moment that it tells of: the end of a wait, the last snapshot of a
-    /// sample; of trace mode see [`Traced::at_ns`]. Who ended a wait counts with it.
-    /// Monotonic ns.
+    /// The moment that it tells of: the end of a wait, or see [`Noted::at_ns`]. Monotonic ns.
+    #[inline]
     pub fn at_ns(&self) -> u64 {
         match self {
             Entry::Wait(event) => event.end_ns,
-            Entry::Traced(traced) => traced.at_ns,
-            Entry::Sample(sampled) => sampled.at_ns,
-            Entry::Wake(woken) => woken.end_ns,
-            Entry::Holder(answered) => answered.at_ns,
+            Entry::Note(noted) => noted.at_ns,
         }
+    }
+}
+
+impl Recording {
+    /// Whether the agent looked what the owners of locks did: the log's metadata say so. In
+    /// trace mode, it does not.
+    pub fn has_holders(&self) -> bool {
+        self.facts.metadata("holders") == Some("true")
+    }
+
+    /// Whether it was recorded who ends waits: the log's metadata say so.
+    pub fn has_wakers(&self) -> bool {
+        self.facts.metadata("wakers") == Some("true")
     }
 }

@@ -1,17 +1,14 @@
 //! Decodes the records of an events chunk.
 
 use super::{
-    answered::Answered,
     chunk::ChunkRef,
-    entry::{Entry, Event, TraceRecord, Traced},
+    entry::{Entry, Event, Noted},
     fast,
-    sampled::Sampled,
-    woken::Woken,
 };
 use crate::damage::{Damage, Fault};
 use std::sync::Arc;
 use tyrion_wire::{
-    event::{self, Record, WaitRecord},
+    event::{self, Note, Record, WaitRecord},
     trace::HoldsIter,
 };
 
@@ -135,8 +132,12 @@ impl<'a> Events<'a> {
     fn next_hold(&mut self) -> Option<Entry<'a>> {
         let hold = self.holds.next()?;
         self.now_ns = self.now_ns.saturating_add(hold.delta_ns);
-        let record = TraceRecord::Hold(hold);
-        Some(Entry::Traced(Traced { thread: self.thread, at_ns: self.now_ns, record }))
+        Some(self.noted(Note::Hold(hold)))
+    }
+
+    #[inline]
+    fn noted(&self, record: Note<'a>) -> Entry<'a> {
+        Entry::Note(Noted { thread: self.thread, at_ns: self.now_ns, record })
     }
 
     #[inline]
@@ -158,7 +159,7 @@ impl<'a> Events<'a> {
                 return None;
             };
             self.at += len;
-            let (delta_ns, record) = match encoded {
+            let record = match encoded {
                 Record::Wait(wait) => {
                     self.now_ns = self.now_ns.saturating_add(wait.delta_ns);
                     return Some(Entry::Wait(event_of(self.thread, self.now_ns, &wait)));
@@ -174,29 +175,11 @@ impl<'a> Events<'a> {
                         None => continue,
                     }
                 }
-                Record::Hold(hold) => (hold.delta_ns, TraceRecord::Hold(hold)),
-                Record::Instance(instance) => (0, TraceRecord::Instance(instance)),
-                Record::Blame(blame) => (blame.delta_ns, TraceRecord::Blame(blame)),
-                Record::Nest(nest) => (nest.delta_ns, TraceRecord::Nest(nest)),
-                Record::Sample(sample) => {
-                    self.now_ns = self.now_ns.saturating_add(sample.delta_ns);
-                    let (thread, at_ns) = (self.thread, self.now_ns);
-                    return Some(Entry::Sample(Sampled { thread, at_ns, sample }));
-                }
-                Record::Wake(wake) => {
-                    let (thread, end_ns) = (self.thread, self.now_ns);
-                    return Some(Entry::Wake(Woken { thread, end_ns, wake }));
-                }
-                Record::Holder(holder) => {
-                    self.now_ns = self.now_ns.saturating_add(holder.delta_ns);
-                    let (thread, at_ns) = (self.thread, self.now_ns);
-                    return Some(Entry::Holder(Answered { thread, at_ns, holder }));
-                }
+                Record::Note(note) => note,
                 Record::Unknown(_) => continue,
             };
-            self.now_ns = self.now_ns.saturating_add(delta_ns);
-            let (thread, at_ns) = (self.thread, self.now_ns);
-            return Some(Entry::Traced(Traced { thread, at_ns, record }));
+            self.now_ns = self.now_ns.saturating_add(record.delta_ns());
+            return Some(self.noted(record));
         }
         None
     }

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 use tyrion_formats::{
-    ChunkRef, Damage, Entry, Recording, Sampled, Traced,
+    ChunkRef, Damage, Entry, Note, Noted, Recording,
     wire::{def::Definition, trace::AcquisitionCell},
 };
 
@@ -119,27 +119,20 @@ fn dump_events(log: &Recording, chunk: &ChunkRef, text: &mut String) {
     for entry in events.records() {
         let event = match entry {
             Entry::Wait(event) => event,
-            Entry::Traced(traced) => {
-                let Traced { thread, at_ns, record } = traced;
-                let record = format!("{record:?}").replace("], flags: 0 }", "] }");
-                writeln!(text, "thread={thread} at_ns={at_ns} {record}").unwrap();
+            Entry::Note(noted) => {
+                let Noted { thread, mut at_ns, record } = noted;
+                let what = match record {
+                    Note::Sample(sample) => format!("{sample:?}"),
+                    Note::Holder(holder) => format!("{holder:?}"),
+                    Note::Wake(wake) => {
+                        at_ns = noted.with(wake).woken_ns();
+                        format!("{wake:?}")
+                    }
+                    other => format!("{other:?}").replace("], flags: 0 }", "] }"),
+                };
+                writeln!(text, "thread={thread} at_ns={at_ns} {what}").unwrap();
                 continue;
             }
-            Entry::Sample(Sampled { thread, at_ns, sample }) => {
-                writeln!(text, "thread={thread} at_ns={at_ns} {sample:?}").unwrap();
-                continue;
-            }
-            Entry::Holder(answered) => {
-                let tyrion_formats::Answered { thread, at_ns, holder } = answered;
-                writeln!(text, "thread={thread} at_ns={at_ns} {holder:?}").unwrap();
-                continue;
-            }
-            Entry::Wake(woken) => {
-                writeln!(text, "thread={} at_ns={} {:?}", woken.thread, woken.at_ns(), woken.wake)
-                    .unwrap();
-                continue;
-            }
-            other => panic!("{other:?}"),
         };
         writeln!(
             text,

@@ -22,13 +22,13 @@
 
 use crate::{
     fields::TYPE_MISC,
-    holder::{self, Holder},
+    holder::Holder,
     kind::Outcome,
     le,
-    sample::{self, Sample},
+    sample::Sample,
     trace::{self, Blame, Hold, Holds, Instance, Nest},
     varint,
-    wake::{self, Wake},
+    wake::Wake,
 };
 
 /// The longest encoding of a [`WaitRecord`], in bytes.
@@ -67,24 +67,97 @@ pub enum Record<'a> {
     Wait(WaitRecord),
     /// The records after this one belong to another thread.
     Thread(u32),
-    /// Trace mode: a hold that has ended.
-    Hold(Hold),
     /// Trace mode: holds that have ended, one after another.
     Holds(Holds<'a>),
+    /// What is neither a wait nor about how the chunk is written.
+    Note(Note<'a>),
+    /// A record of a kind that this code does not know.
+    Unknown(u8),
+}
+
+/// Makes the list of all notes. Those that are `timed` have a `delta_ns`: from the chunk's
+/// previous record with a time, in ns.
+macro_rules! notes {
+    (@delta $note:ident timed) => { $note.delta_ns };
+    (@delta $note:ident) => { { let _ = $note; 0 } };
+    (@with $note:ident, $delta_ns:ident, timed) => { $note.delta_ns = $delta_ns };
+    (@with $note:ident, $delta_ns:ident,) => { let _ = (&mut $note, $delta_ns); };
+    (@is) => { false };
+    (@is timed) => { true };
+    ($($(#[$about:meta])* $name:ident($record:ty) $($timed:ident)?),* $(,)?) => {
+        /// A record of an events chunk other than a wait, and of a kind that is known.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Note<'a> {
+            $($(#[$about])* $name($record),)*
+        }
+
+        impl<'a> Note<'a> {
+            /// The record with this code; `Some(None)` if no note has it, and `None` if
+            /// these bytes are none with it.
+            fn decode(code: u8, payload: &'a [u8]) -> Option<Option<Note<'a>>> {
+                $(if code == <$record>::CODE {
+                    return Some(Some(Note::$name(<$record>::decode(payload)?)));
+                })*
+                Some(None)
+            }
+
+            /// From the chunk's previous record with a time, in ns; 0 if it has none of its
+            /// own.
+            pub fn delta_ns(&self) -> u64 {
+                match self {
+                    $(Note::$name(note) => notes!(@delta note $($timed)?),)*
+                }
+            }
+
+            /// Whether it has a time of its own.
+            pub fn is_timed(&self) -> bool {
+                match self {
+                    $(Note::$name(_) => notes!(@is $($timed)?),)*
+                }
+            }
+
+            /// The same so long after the chunk's previous record with a time, in ns.
+            #[must_use]
+            pub fn after(self, delta_ns: u64) -> Note<'a> {
+                match self {
+                    $(Note::$name(mut note) => {
+                        notes!(@with note, delta_ns, $($timed)?);
+                        Note::$name(note)
+                    })*
+                }
+            }
+
+            /// Appends the whole record, code and length included.
+            pub fn encode(&self, out: &mut Vec<u8>) {
+                match self {
+                    $(Note::$name(note) => note.encode(out),)*
+                }
+            }
+        }
+
+        $(impl<'a> From<$record> for Note<'a> {
+            fn from(note: $record) -> Note<'a> {
+                Note::$name(note)
+            }
+        })*
+    };
+}
+
+notes! {
+    /// Trace mode: a hold that has ended.
+    Hold(Hold) timed,
     /// Trace mode: a thread has taken an instance for the first time.
     Instance(Instance),
     /// Trace mode: who made another thread wait.
-    Blame(Blame),
+    Blame(Blame) timed,
     /// Trace mode: a lock was taken while others were held.
-    Nest(Nest<'a>),
+    Nest(Nest<'a>) timed,
     /// Sampling: what a thread was doing.
-    Sample(Sample),
+    Sample(Sample) timed,
     /// Another thread has ended the wait before it.
     Wake(Wake),
     /// What the owner of a lock did while a thread waited.
-    Holder(Holder),
-    /// A record of a kind that this code does not know.
-    Unknown(u8),
+    Holder(Holder) timed,
 }
 
 fn byte_len(value: u64) -> u16 {
@@ -208,15 +281,11 @@ fn decode_misc(first: u8, bytes: &[u8]) -> Option<(Record<'_>, usize)> {
     let payload = bytes.get(start..end)?;
     let record = match first >> 2 {
         CODE_THREAD => Record::Thread(u32::try_from(varint::read(payload)?.0).ok()?),
-        trace::CODE_HOLD => Record::Hold(Hold::decode(payload)?),
         trace::CODE_HOLDS => Record::Holds(Holds::decode(payload)?),
-        trace::CODE_INSTANCE => Record::Instance(Instance::decode(payload)?),
-        trace::CODE_BLAME => Record::Blame(Blame::decode(payload)?),
-        trace::CODE_NEST => Record::Nest(Nest::decode(payload)?),
-        sample::CODE_SAMPLE => Record::Sample(Sample::decode(payload)?),
-        wake::CODE_WAKE => Record::Wake(Wake::decode(payload)?),
-        holder::CODE_HOLDER => Record::Holder(Holder::decode(payload)?),
-        code => Record::Unknown(code),
+        code => match Note::decode(code, payload)? {
+            Some(note) => Record::Note(note),
+            None => Record::Unknown(code),
+        },
     };
     Some((record, end))
 }

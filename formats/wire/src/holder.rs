@@ -5,8 +5,6 @@
 
 use crate::fields::{Fields, put};
 
-/// Code of the record.
-pub(crate) const CODE_HOLDER: u8 = 9;
 /// How many owners were asked what they do, as a statistic of the log.
 pub const ASKED: &str = "holders.asked";
 /// How many of them had released the lock meanwhile, so that their stack tells nothing.
@@ -40,11 +38,13 @@ pub struct Holder {
 }
 
 impl Holder {
+    pub(crate) const CODE: u8 = 9;
+
     /// Appends the whole record, code and length included.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let ids = [self.owner, self.stack, self.above, self.state, self.site].map(u64::from);
         let fields = [self.delta_ns].into_iter().chain(ids).chain([self.stands_for_ns]);
-        put(out, CODE_HOLDER, fields);
+        put(out, Self::CODE, fields);
     }
 
     pub(crate) fn decode(payload: &[u8]) -> Option<Holder> {
@@ -75,7 +75,7 @@ mod tests {
             let holder = Holder { delta_ns, owner, stack, above, state, site, stands_for_ns };
             let mut bytes = Vec::new();
             holder.encode(&mut bytes);
-            prop_assert_eq!(decode(&bytes), Some((Record::Holder(holder), bytes.len())));
+            prop_assert_eq!(decode(&bytes), Some((Record::Note(holder.into()), bytes.len())));
             for cut in 0..bytes.len() {
                 prop_assert_eq!(decode(&bytes[..cut]), None);
             }

@@ -5,9 +5,6 @@
 
 use crate::fields::{Fields, put};
 
-/// Code of the record.
-pub(crate) const CODE_SAMPLE: u8 = 6;
-
 /// What a thread was doing, as far as the JVM tells (JVMTI's
 /// `GetThreadState`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -92,11 +89,13 @@ pub struct Sample {
 }
 
 impl Sample {
+    pub(crate) const CODE: u8 = 6;
+
     /// Appends the whole record, code and length included.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let numbers = [self.delta_ns, self.wall_ns, self.cpu_ns, self.count];
         let ids = [self.state, self.stack, self.kind, self.lock, self.owner];
-        put(out, CODE_SAMPLE, numbers.into_iter().chain(ids.into_iter().map(u64::from)));
+        put(out, Self::CODE, numbers.into_iter().chain(ids.into_iter().map(u64::from)));
     }
 
     pub(crate) fn decode(payload: &[u8]) -> Option<Sample> {
@@ -162,7 +161,7 @@ mod tests {
                 prop_assert_eq!(decode(&bytes[..cut]), None);
             }
             bytes.resize(len + tail, 0xff);
-            prop_assert_eq!(decode(&bytes), Some((Record::Sample(sample), len)));
+            prop_assert_eq!(decode(&bytes), Some((Record::Note(sample.into()), len)));
         }
     }
 }

@@ -25,7 +25,7 @@ pub use cell::{
 };
 pub use held::{Held, HeldIter, HeldList};
 pub use holds::{HoldBatch, Holds, HoldsIter, MAX_HOLD_LEN};
-pub use record::{Blame, Hold, Instance, Nest, hold_flag, nest_flag};
+pub use record::*;
 
 /// The mean time, in ns, from a look at a release to the moment from which the next
 /// release is looked at, unless the recording tells another: see [`Blame`].
@@ -38,7 +38,6 @@ pub const USUAL_WAITERS: usize = 64;
 pub const USUAL_PAIR_NS: u64 = 30;
 
 pub(crate) use holds::CODE_HOLDS;
-pub(crate) use record::{CODE_BLAME, CODE_HOLD, CODE_INSTANCE, CODE_NEST};
 
 #[cfg(test)]
 mod tests;

@@ -6,9 +6,6 @@
 
 use crate::fields::{Fields, put};
 
-/// Code of the record.
-pub(crate) const CODE_WAKE: u8 = 8;
-
 /// Another thread has ended a wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wake {
@@ -26,10 +23,12 @@ pub struct Wake {
 }
 
 impl Wake {
+    pub(crate) const CODE: u8 = 8;
+
     /// Appends the whole record, code and length included.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let ids = [self.waker, self.stack, self.site].map(u64::from);
-        put(out, CODE_WAKE, ids.into_iter().chain([self.wait_ns, self.late_ns]));
+        put(out, Self::CODE, ids.into_iter().chain([self.wait_ns, self.late_ns]));
     }
 
     pub(crate) fn decode(payload: &[u8]) -> Option<Wake> {
@@ -58,7 +57,7 @@ mod tests {
             let wake = Wake { waker, stack, site, wait_ns, late_ns };
             let mut bytes = Vec::new();
             wake.encode(&mut bytes);
-            prop_assert_eq!(decode(&bytes), Some((Record::Wake(wake), bytes.len())));
+            prop_assert_eq!(decode(&bytes), Some((Record::Note(wake.into()), bytes.len())));
             for cut in 0..bytes.len() {
                 prop_assert_eq!(decode(&bytes[..cut]), None);
             }

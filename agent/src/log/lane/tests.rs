@@ -4,7 +4,7 @@ use super::*;
 use crate::log::testing;
 use tyrion_wire::{
     chunk::{ChunkHeader, HEADER_LEN},
-    event::Record,
+    event::{Note, Record},
     header::Header,
     trace::{Held, Hold},
 };
@@ -42,7 +42,7 @@ fn holds_of(mut payload: &[u8], mut thread: u32, mut now_ns: u64) -> Vec<(u32, u
         };
         match record {
             Record::Thread(other) => thread = other,
-            Record::Hold(hold) => put(thread, hold),
+            Record::Note(Note::Hold(hold)) => put(thread, hold),
             Record::Holds(holds) => holds.iter().for_each(|hold| put(thread, hold)),
             other => panic!("{other:?}"),
         }

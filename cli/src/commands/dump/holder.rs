@@ -7,14 +7,22 @@ use super::{
 };
 use serde_json::json;
 use std::io::{self, Write};
-use tyrion_formats::Answered;
+use tyrion_formats::Noted;
 use tyrion_model::{harmless, units};
-use tyrion_wire::{def::id, holder::FREE, sample::ThreadState};
+use tyrion_wire::{
+    def::id,
+    holder::{FREE, Holder},
+    sample::ThreadState,
+};
 
 impl Dump<'_> {
     /// Filters on threads find the one that waited, and the owner.
-    pub(super) fn holder(&mut self, out: &mut dyn Write, answered: &Answered) -> io::Result<()> {
-        let holder = &answered.holder;
+    pub(super) fn holder(
+        &mut self,
+        out: &mut dyn Write,
+        answered: &Noted<Holder>,
+    ) -> io::Result<()> {
+        let holder = &answered.record;
         let wanted = self.window.holds(answered.at_ns);
         let (waiter, owner) = (self.thread(answered.thread), self.thread(holder.owner));
         if !wanted || !(waiter.1 || owner.1) {

@@ -7,17 +7,21 @@ use super::{
 };
 use serde_json::json;
 use std::io::{self, Write};
-use tyrion_formats::Sampled;
+use tyrion_formats::Noted;
 use tyrion_model::{harmless, units};
-use tyrion_wire::{WaitKind, def::id};
+use tyrion_wire::{WaitKind, def::id, sample::Sample};
 
 impl Dump<'_> {
     /// What a thread was seen doing.
-    pub(super) fn sample(&mut self, out: &mut dyn Write, sampled: &Sampled) -> io::Result<()> {
+    pub(super) fn sample(
+        &mut self,
+        out: &mut dyn Write,
+        sampled: &Noted<Sample>,
+    ) -> io::Result<()> {
         if !self.wants_sample(sampled) {
             return Ok(());
         }
-        let (sample, state) = (&sampled.sample, sampled.state().name());
+        let (sample, state) = (&sampled.record, sampled.state().name());
         let shown_as = self.sample_filter.reader.state(sampled).name();
         let thread = self.thread(sampled.thread);
         let owner = (sample.owner != id::UNKNOWN).then(|| self.thread(sample.owner));
@@ -63,7 +67,7 @@ impl Dump<'_> {
         self.end_with_stack(out, sample.stack)
     }
 
-    fn wants_sample(&mut self, sampled: &Sampled) -> bool {
+    fn wants_sample(&mut self, sampled: &Noted<Sample>) -> bool {
         self.window.holds(sampled.at_ns)
             && self.thread(sampled.thread).1
             && self.sample_filter.is_wanted(sampled)

@@ -8,7 +8,7 @@ use super::{
 use crate::commands::lock_names::{any_of, held};
 use serde_json::json;
 use std::io::{self, Write};
-use tyrion_formats::{TraceRecord, Traced};
+use tyrion_formats::{Note, Noted};
 use tyrion_model::{harmless, units};
 use tyrion_wire::{
     def::id,
@@ -23,21 +23,25 @@ struct Moment {
 }
 
 impl Dump<'_> {
+    /// A record of trace mode, at its moment.
+    fn moment(&self, noted: &Noted<Note<'_>>) -> Moment {
+        Moment { at_ns: self.since_start(noted.at_ns), thread: noted.thread }
+    }
+
     /// A record among the waits.
-    pub(super) fn traced(&mut self, out: &mut dyn Write, traced: &Traced<'_>) -> io::Result<()> {
-        if !self.window.holds(traced.at_ns) {
-            return Ok(());
-        }
-        let moment = Moment { at_ns: self.since_start(traced.at_ns), thread: traced.thread };
-        match &traced.record {
-            TraceRecord::Blame(blame) => self.blame(out, moment, blame),
-            _ if !self.thread(traced.thread).1 => Ok(()),
-            TraceRecord::Hold(hold) => self.hold(out, moment, hold),
+    pub(super) fn note(&mut self, out: &mut dyn Write, noted: &Noted<Note<'_>>) -> io::Result<()> {
+        match noted.record {
+            Note::Sample(sample) => self.sample(out, &noted.with(sample)),
+            Note::Wake(wake) => self.wake(out, &noted.with(wake)),
+            Note::Holder(holder) => self.holder(out, &noted.with(holder)),
+            _ if !self.window.holds(noted.at_ns) => Ok(()),
+            Note::Blame(blame) => self.blame(out, self.moment(noted), &blame),
+            _ if !self.thread(noted.thread).1 => Ok(()),
+            Note::Hold(hold) => self.hold(out, self.moment(noted), &hold),
             // They have no duration that could be long enough.
             _ if self.window.min_wait_ns > 0 => Ok(()),
-            TraceRecord::Instance(instance) => self.instance(out, moment, instance),
-            TraceRecord::Nest(nest) => self.nest(out, moment, nest),
-            _ => Ok(()),
+            Note::Instance(instance) => self.instance(out, self.moment(noted), &instance),
+            Note::Nest(nest) => self.nest(out, self.moment(noted), &nest),
         }
     }
 

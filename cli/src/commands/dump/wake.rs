@@ -7,21 +7,21 @@ use super::{
 };
 use serde_json::json;
 use std::io::{self, Write};
-use tyrion_formats::Woken;
+use tyrion_formats::Noted;
 use tyrion_model::{harmless, units};
-use tyrion_wire::def::id;
+use tyrion_wire::{def::id, wake::Wake};
 
 impl Dump<'_> {
     /// Filters take it for the wait that it belongs to; those on threads also find the
     /// one that ended it.
-    pub(super) fn wake(&mut self, out: &mut dyn Write, woken: &Woken) -> io::Result<()> {
-        let wake = &woken.wake;
-        let wanted = self.window.holds(woken.end_ns) && wake.wait_ns >= self.window.min_wait_ns;
+    pub(super) fn wake(&mut self, out: &mut dyn Write, woken: &Noted<Wake>) -> io::Result<()> {
+        let wake = &woken.record;
+        let wanted = self.window.holds(woken.at_ns) && wake.wait_ns >= self.window.min_wait_ns;
         let (waiter, waker) = (self.thread(woken.thread), self.thread(wake.waker));
         if !wanted || !(waiter.1 || waker.1) {
             return Ok(());
         }
-        let at_ns = self.since_start(woken.at_ns());
+        let at_ns = self.since_start(woken.woken_ns());
         let Some(site) = self.site(wake.site) else { return Ok(()) };
         if self.json {
             let record = json!({

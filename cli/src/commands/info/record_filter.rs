@@ -1,12 +1,13 @@
 //! What a filter asks of the records between the waits.
 
 use std::collections::HashSet;
-use tyrion_formats::{Recording, Sampled};
+use tyrion_formats::{Noted, Recording};
 use tyrion_model::{
     aggregate::SampleTotals,
     describe::Names,
     filter::{Filter, Window},
 };
+use tyrion_wire::sample::Sample;
 
 /// What the filter asks of threads and times.
 pub(super) struct RecordFilter {
@@ -31,7 +32,7 @@ impl RecordFilter {
     }
 
     /// What of a sample the filter wants, by thread and time.
-    pub(super) fn part(&self, log: &Recording, sampled: &Sampled) -> Option<SampleTotals> {
+    pub(super) fn part(&self, log: &Recording, sampled: &Noted<Sample>) -> Option<SampleTotals> {
         self.window.part(sampled).filter(|_| self.wants_thread(log, sampled.thread))
     }
 

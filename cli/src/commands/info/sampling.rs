@@ -9,7 +9,7 @@ use std::{
     collections::{BTreeMap, HashMap, HashSet},
     fmt::{self, Write},
 };
-use tyrion_formats::{Entry, Recording, Sampled};
+use tyrion_formats::{Entry, Note, Noted, Recording};
 use tyrion_model::{
     aggregate::SampleTotals,
     filter::Filter,
@@ -17,7 +17,7 @@ use tyrion_model::{
     states::{State, StateReader},
     units,
 };
-use tyrion_wire::sample::ThreadState;
+use tyrion_wire::{sample::Sample, sample::ThreadState};
 
 /// Keys of what the agent tells of sampling.
 const SNAPSHOTS: &str = "samples.snapshots";
@@ -103,13 +103,17 @@ impl Found {
     /// told by whoever reads the waits.
     fn read(log: &Recording, filter: &Filter) -> Found {
         let (wanted, samples) = (RecordFilter::new(log, filter), SampleFilter::new(log, filter));
-        let part =
-            |sampled: &Sampled| wanted.part(log, sampled).filter(|_| samples.is_wanted(sampled));
+        let part = |sampled: &Noted<Sample>| {
+            wanted.part(log, sampled).filter(|_| samples.is_wanted(sampled))
+        };
         let chunks = log.event_chunks().par_iter();
         let found = chunks.fold(Found::default, |mut found, chunk| {
             if let Ok(mut events) = log.events(chunk) {
                 events.visit_all(|entry| {
-                    if let Entry::Sample(sampled) = entry {
+                    if let Entry::Note(noted) = entry
+                        && let Note::Sample(sample) = noted.record
+                    {
+                        let sampled = noted.with(sample);
                         found.add(&sampled, part(&sampled), &samples.reader);
                     }
                 });
@@ -120,7 +124,12 @@ impl Found {
     }
 
     /// Takes a record up, as far as it is wanted.
-    fn add(&mut self, sampled: &Sampled, part: Option<SampleTotals>, reader: &StateReader<'_>) {
+    fn add(
+        &mut self,
+        sampled: &Noted<Sample>,
+        part: Option<SampleTotals>,
+        reader: &StateReader<'_>,
+    ) {
         self.records += 1;
         if let Some(SampleTotals { snapshots: samples, wall_ns, cpu_ns }) = part {
             let (sums, shown_as) = (Sums { samples, wall_ns, cpu_ns }, reader.state(sampled));

@@ -6,7 +6,7 @@ use std::{
     collections::{HashMap, VecDeque},
     hash::{BuildHasherDefault, Hasher},
 };
-use tyrion_formats::{Changes, Entry, Event, Recording, TraceRecord};
+use tyrion_formats::{Changes, Entry, Event, Note, Recording};
 
 /// How many slices the window is cut into, at most.
 const SLICES: u64 = 60;
@@ -163,8 +163,9 @@ impl Window {
     pub fn add(&mut self, file: FileNumber, entry: &Entry<'_>) {
         match entry {
             Entry::Wait(event) => self.add_wait(file, event),
-            Entry::Traced(traced) => {
-                let TraceRecord::Blame(blame) = &traced.record else { return };
+            Entry::Note(traced) => {
+                // What it shows are waits, which sampling tells less of.
+                let Note::Blame(blame) = &traced.record else { return };
                 let key = HoldKey {
                     file,
                     holder: traced.thread,
@@ -175,8 +176,6 @@ impl Window {
                 };
                 self.slice_at(traced.at_ns).hold(key, blame.charged_ns);
             }
-            // What it shows are waits, which sampling tells less of.
-            _ => {}
         }
     }
 

@@ -123,8 +123,8 @@ fn program(trace: bool) -> Vec<u8> {
             place,
             delta_ns: 0,
         };
-        log.blame(lane2, 9 * S, blame(putting, 15 * MS)).unwrap();
-        log.blame(lane2, 9 * S + 1, blame(0, 5 * MS)).unwrap();
+        log.note(lane2, 9 * S, blame(putting, 15 * MS)).unwrap();
+        log.note(lane2, 9 * S + 1, blame(0, 5 * MS)).unwrap();
         let cell = AcquisitionCell {
             thread: worker1,
             place,

@@ -19,10 +19,10 @@ use super::{
 };
 use crate::filter::Window;
 use std::collections::BTreeMap;
-use tyrion_formats::{Answered, Recording};
+use tyrion_formats::{Noted, Recording};
 use tyrion_wire::{
     def::id::{EMPTY_STACK, UNKNOWN},
-    holder::FREE,
+    holder::{FREE, Holder},
 };
 
 /// The holder: thread, stack, and place where there is no stack; the site of
@@ -80,8 +80,8 @@ impl Asked {
     }
 
     /// Adds an answer, as far as a window lets its wait through.
-    pub(super) fn add(&mut self, log: &Recording, window: &Window, answered: &Answered) {
-        let holder = &answered.holder;
+    pub(super) fn add(&mut self, log: &Recording, window: &Window, answered: &Noted<Holder>) {
+        let holder = &answered.record;
         let definitions = log.definitions();
         let is_wanted =
             window.holds(answered.at_ns) && definitions.sites().get(holder.site).is_some();

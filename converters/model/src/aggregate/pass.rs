@@ -16,7 +16,9 @@ use std::sync::{
     Mutex,
     atomic::{AtomicU64, Ordering::Relaxed},
 };
-use tyrion_formats::{Damage, Entry, Event, Events, Recording, TakeRecords, visit_two};
+use tyrion_formats::{
+    Damage, Entry, Event, Events, Note, Noted, Recording, TakeRecords, visit_two,
+};
 use tyrion_wire::{cell::Cell, trace::AcquisitionCell};
 
 /// A worker hands sums by thread and site over when it has so many.
@@ -223,6 +225,20 @@ struct Both<'w, 'a, const BY_OWNER: bool> {
     sampler: &'w mut Sampler<'a>,
 }
 
+/// What a profile takes of a record that is no wait. Outputs show neither instances nor
+/// nesting.
+#[inline]
+fn take_note(tracer: &mut Tracer<'_>, sampler: &mut Sampler<'_>, noted: &Noted<Note<'_>>) {
+    match noted.record {
+        Note::Hold(hold) => tracer.hold(&noted.with(hold)),
+        Note::Blame(blame) => tracer.blame(&noted.with(blame)),
+        Note::Sample(sample) => sampler.record(&noted.with(sample)),
+        Note::Wake(wake) => tracer.wake(&noted.with(wake)),
+        Note::Holder(holder) => tracer.holder(&noted.with(holder)),
+        Note::Instance(_) | Note::Nest(_) => {}
+    }
+}
+
 impl<'r, const BY_OWNER: bool> TakeRecords<'r> for Both<'_, '_, BY_OWNER> {
     #[inline(always)]
     fn wait(&mut self, thread: u32, site: u32, owner: u32, wait_ns: u64) {
@@ -235,10 +251,7 @@ impl<'r, const BY_OWNER: bool> TakeRecords<'r> for Both<'_, '_, BY_OWNER> {
             Entry::Wait(event) => {
                 self.wait(event.thread, event.site, event.owner, event.wait_ns());
             }
-            Entry::Sample(sampled) => self.sampler.record(&sampled),
-            Entry::Wake(woken) => self.tracer.wake(&woken),
-            Entry::Holder(answered) => self.tracer.holder(&answered),
-            _ => {}
+            Entry::Note(noted) => take_note(self.tracer, self.sampler, &noted),
         }
     }
 }
@@ -331,11 +344,7 @@ impl Visitor for Worker<'_> {
                 adder.add_wait::<true>(&mut self.owned, thread, site, owner, event.wait_ns());
             }
             Entry::Wait(_) => self.count += 1,
-            Entry::Traced(traced) => self.tracer.record(traced),
-            Entry::Sample(sampled) => self.sampler.record(sampled),
-            Entry::Wake(woken) => self.tracer.wake(woken),
-            Entry::Holder(answered) => self.tracer.holder(answered),
-            _ => {}
+            Entry::Note(noted) => take_note(&mut self.tracer, &mut self.sampler, noted),
         }
     }
 

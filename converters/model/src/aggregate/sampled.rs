@@ -10,8 +10,8 @@ use crate::{
     totals::SampleTotals,
 };
 use std::collections::BTreeMap;
-use tyrion_formats::{Recording, Sampled};
-use tyrion_wire::WaitKind;
+use tyrion_formats::{Noted, Recording};
+use tyrion_wire::{WaitKind, sample::Sample};
 
 /// Stands for stacks whose definition is lost.
 const LOST_STACK: u32 = u32::MAX;
@@ -73,7 +73,7 @@ impl<'a> Sampler<'a> {
     /// Adds a sample. There are few beside waits: their code shall not take
     /// the place of that of waits.
     #[inline(never)]
-    pub(super) fn record(&mut self, sampled: &Sampled) {
+    pub(super) fn record(&mut self, sampled: &Noted<Sample>) {
         self.sums.records += 1;
         let Samples { reader, kinds, is_withheld } = self.samples;
         let Some(part) = self.window.part(sampled) else { return };
@@ -84,7 +84,7 @@ impl<'a> Sampler<'a> {
     }
 
     /// Made-up ids shall not take memory.
-    fn key(&self, sampled: &Sampled, reader: &StateReader<'_>) -> Key {
+    fn key(&self, sampled: &Noted<Sample>, reader: &StateReader<'_>) -> Key {
         let definitions = self.log.definitions();
         let (stack, (thread, lock)) = (reader.stack(sampled), reader.thread_and_lock(sampled));
         let is_known = (stack as usize) < definitions.stacks().len();

@@ -8,11 +8,13 @@ use super::{
     sums::Sums,
 };
 use crate::filter::Window;
-use tyrion_formats::{Answered, HoldMode, Recording, TraceRecord, Traced, Woken};
+use tyrion_formats::{HoldMode, Noted, Recording};
 use tyrion_wire::{
     cell::BUCKETS,
     def::id::{EMPTY_STACK, UNKNOWN},
+    holder::Holder,
     trace::{AcquisitionCell, Blame, Hold, USUAL_PAIR_NS},
+    wake::Wake,
 };
 
 /// What filters on time and duration leave of what trace mode records.
@@ -233,24 +235,13 @@ impl<'a> Tracer<'a> {
         sums.cells.entry(key).or_default().add(&CellSums::of(self.log, cell, self.how));
     }
 
-    /// Adds a record.
-    pub(super) fn record(&mut self, traced: &Traced<'_>) {
-        let thread = known_thread(self.log, traced.thread);
-        match &traced.record {
-            TraceRecord::Hold(hold) if self.scope.acquisitions => self.hold(thread, hold),
-            TraceRecord::Blame(blame) => self.blame(thread, traced.at_ns, blame),
-            // Outputs show neither instances nor nesting.
-            _ => {}
-        }
-    }
-
     /// Adds who ended a wait. There are few beside waits: their code shall not take the
     /// place of that of waits.
     #[inline(never)]
-    pub(super) fn wake(&mut self, woken: &Woken) {
-        let wake = &woken.wake;
+    pub(super) fn wake(&mut self, woken: &Noted<Wake>) {
+        let wake = &woken.record;
         let definitions = self.log.definitions();
-        let is_wanted = self.window.holds(woken.end_ns)
+        let is_wanted = self.window.holds(woken.at_ns)
             && wake.wait_ns >= self.window.min_wait_ns
             && definitions.sites().get(wake.site).is_some();
         if !is_wanted {
@@ -266,7 +257,7 @@ impl<'a> Tracer<'a> {
 
     /// Adds what the owner of a lock did.
     #[inline(never)]
-    pub(super) fn holder(&mut self, answered: &Answered) {
+    pub(super) fn holder(&mut self, answered: &Noted<Holder>) {
         // What has not ended is in no sum of waits.
         let since_ns = self.pending.get(&answered.thread);
         if since_ns.is_none_or(|&since_ns| answered.at_ns < since_ns) {
@@ -274,7 +265,12 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    fn hold(&mut self, thread: u32, hold: &Hold) {
+    /// Adds a hold whose stack was taken.
+    pub(super) fn hold(&mut self, held: &Noted<Hold>) {
+        if !self.scope.acquisitions {
+            return;
+        }
+        let (thread, hold) = (known_thread(self.log, held.thread), &held.record);
         let definitions = self.log.definitions();
         let known = definitions.stacks().get(hold.stack).is_some()
             && definitions.places().get(hold.place).is_some();
@@ -284,13 +280,15 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    fn blame(&mut self, thread: u32, at_ns: u64, blame: &Blame) {
+    /// Adds what a thread that has released a lock is charged with.
+    pub(super) fn blame(&mut self, charge: &Noted<Blame>) {
+        let (thread, blame) = (known_thread(self.log, charge.thread), &charge.record);
         let charged = Sums { count: 1, wait_ns: blame.charged_ns, max_ns: blame.charged_ns };
         if !self.scope.blame {
             self.sums.unsorted_blame.add(&charged);
             return;
         }
-        if !self.window.holds(at_ns) {
+        if !self.window.holds(charge.at_ns) {
             return;
         }
         let definitions = self.log.definitions();

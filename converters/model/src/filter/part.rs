@@ -1,7 +1,8 @@
 //! What of a record of samples is in a span of time.
 
 use crate::totals::SampleTotals;
-use tyrion_formats::Sampled;
+use tyrion_formats::Noted;
+use tyrion_wire::sample::Sample;
 
 /// The snapshots of a record, taken to have followed one another evenly over
 /// the time that they stand for; a record may merge those of a second.
@@ -18,8 +19,8 @@ pub struct Spread {
 
 impl Spread {
     /// That of a record.
-    pub fn of(sampled: &Sampled) -> Spread {
-        let sample = &sampled.sample;
+    pub fn of(sampled: &Noted<Sample>) -> Spread {
+        let sample = &sampled.record;
         let all = SampleTotals {
             snapshots: sample.count,
             wall_ns: sample.wall_ns,
@@ -67,7 +68,7 @@ mod tests {
 
     fn spread(at_ns: u64, (count, wall_ns, cpu_ns): (u64, u64, u64)) -> Spread {
         let sample = Sample { count, wall_ns, cpu_ns, ..Sample::default() };
-        Spread::of(&Sampled { thread: 0, at_ns, sample })
+        Spread::of(&Noted { thread: 0, at_ns, record: sample })
     }
 
     fn totals(snapshots: u64, wall_ns: u64, cpu_ns: u64) -> SampleTotals {

@@ -2,8 +2,8 @@
 
 use super::{Axis, Hold, Item, Release, Source, Wait, Waker};
 use crate::{aggregate::known_thread, filter::Window};
-use tyrion_formats::{Entry, Event, Events, Recording, TraceRecord, Traced, Woken};
-use tyrion_wire::trace;
+use tyrion_formats::{Entry, Event, Events, Note, Noted, Recording};
+use tyrion_wire::{trace, wake::Wake};
 
 /// What reading needs of a timeline.
 #[derive(Clone, Copy)]
@@ -68,9 +68,11 @@ impl Readable<'_, '_> {
         // Who ended a wait is told behind it.
         let mut last: Option<Wait> = None;
         events.visit_all(|entry| {
-            if let Entry::Wake(woken) = &entry {
+            if let Entry::Note(noted) = &entry
+                && let Note::Wake(wake) = noted.record
+            {
                 if let Some(wait) = &mut last {
-                    self.set_waker(wait, woken);
+                    self.set_waker(wait, &noted.with(wake));
                 }
                 return;
             }
@@ -79,7 +81,7 @@ impl Readable<'_, '_> {
             }
             match &entry {
                 Entry::Wait(event) if window.takes(event) => last = self.wait(run, event),
-                Entry::Traced(traced) if with_trace => {
+                Entry::Note(traced) if with_trace => {
                     if let Some(item) = self.traced(run, traced, window) {
                         take(item);
                     }
@@ -116,35 +118,30 @@ impl Readable<'_, '_> {
         })
     }
 
-    fn set_waker(&self, wait: &mut Wait, woken: &Woken) {
+    fn set_waker(&self, wait: &mut Wait, woken: &Noted<Wake>) {
         let Some(log) = self.source.logs.get(wait.run as usize) else { return };
-        if woken.wake.site == wait.site && known_thread(log, woken.thread) == wait.thread_id {
-            let at_ns = self.axis.at(wait.run, woken.at_ns());
+        if woken.record.site == wait.site && known_thread(log, woken.thread) == wait.thread_id {
+            let at_ns = self.axis.at(wait.run, woken.woken_ns());
             wait.waker = Some(Waker {
-                thread_id: known_thread(log, woken.wake.waker),
-                stack_id: woken.wake.stack,
+                thread_id: known_thread(log, woken.record.waker),
+                stack_id: woken.record.stack,
                 at_ns: at_ns.min(wait.end_ns).max(wait.start_ns),
             });
         }
     }
 
-    fn traced(&self, run: u32, traced: &Traced<'_>, window: &Window) -> Option<Item> {
-        match &traced.record {
-            TraceRecord::Hold(hold) => self.hold(run, traced, hold, window).map(Item::Hold),
-            TraceRecord::Blame(blame) => self.release(run, traced, blame).map(Item::Release),
+    fn traced(&self, run: u32, traced: &Noted<Note<'_>>, window: &Window) -> Option<Item> {
+        match traced.record {
+            Note::Hold(hold) => self.hold(run, &traced.with(hold), window).map(Item::Hold),
+            Note::Blame(blame) => self.release(run, &traced.with(blame)).map(Item::Release),
             _ => None,
         }
     }
 
     /// The hold, if it has a time of its own and the filter does not leave it out; its
     /// lock is not looked at.
-    fn hold(
-        &self,
-        run: u32,
-        traced: &Traced<'_>,
-        hold: &trace::Hold,
-        window: &Window,
-    ) -> Option<Hold> {
+    fn hold(&self, run: u32, traced: &Noted<trace::Hold>, window: &Window) -> Option<Hold> {
+        let hold = &traced.record;
         let log = self.source.logs.get(run as usize)?;
         let thread_id = known_thread(log, traced.thread);
         let is_wanted = self.wanted.get(run as usize)?.get(thread_id as usize) == Some(&true);
@@ -166,7 +163,8 @@ impl Readable<'_, '_> {
     }
 
     /// The release, if the profile has waits of that thread and site.
-    fn release(&self, run: u32, traced: &Traced<'_>, blame: &trace::Blame) -> Option<Release> {
+    fn release(&self, run: u32, traced: &Noted<trace::Blame>) -> Option<Release> {
+        let blame = &traced.record;
         let log = self.source.logs.get(run as usize)?;
         let ids = self.source.ids.get(run as usize)?;
         let waiter_id = known_thread(log, blame.waiter);

@@ -7,11 +7,12 @@ use std::{
     collections::{HashMap, HashSet},
     sync::{Mutex, PoisonError},
 };
-use tyrion_formats::{Entry, Event, Recording, Woken};
+use tyrion_formats::{Entry, Event, Note, Noted, Recording};
 use tyrion_wire::{
     Outcome, WaitKind,
     cell::Cell,
     def::id::{EMPTY_STACK, UNKNOWN},
+    wake::Wake,
 };
 
 /// What to look for in the waits of a site.
@@ -39,12 +40,12 @@ pub(super) struct Asked {
 
 impl Asked {
     /// Whether it asks for a wait that another thread has ended.
-    fn takes(&self, thread: u32, woken: &Woken) -> bool {
+    fn takes(&self, thread: u32, woken: &Noted<Wake>) -> bool {
         let is_set = |list: &[bool], id: u32| list.get(id as usize).copied().unwrap_or(false);
         is_set(&self.threads, thread)
-            && is_set(&self.sites, woken.wake.site)
-            && self.window.holds(woken.end_ns)
-            && woken.wake.wait_ns >= self.window.min_wait_ns
+            && is_set(&self.sites, woken.record.site)
+            && self.window.holds(woken.at_ns)
+            && woken.record.wait_ns >= self.window.min_wait_ns
     }
 }
 
@@ -252,8 +253,8 @@ impl<'a> Worker<'a> {
     /// Who ended a wait. There are few beside waits: their code shall not take the place
     /// of that of waits.
     #[inline(never)]
-    fn wake(&mut self, woken: &Woken) {
-        let wake = &woken.wake;
+    fn wake(&mut self, woken: &Noted<Wake>) {
+        let wake = &woken.record;
         let Some(&Role::Judged(place)) = self.roles.get(wake.site as usize) else { return };
         if !self.asked.takes(self.known(woken.thread), woken) {
             return;
@@ -271,8 +272,11 @@ impl Visitor for Worker<'_> {
     fn entry(&mut self, entry: &Entry<'_>) {
         match entry {
             Entry::Wait(event) => self.wait(event),
-            Entry::Wake(woken) => self.wake(woken),
-            _ => {}
+            Entry::Note(noted) => {
+                if let Note::Wake(wake) = noted.record {
+                    self.wake(&noted.with(wake));
+                }
+            }
         }
     }
 

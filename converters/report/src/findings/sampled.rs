@@ -10,7 +10,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::{Mutex, PoisonError},
 };
-use tyrion_formats::{Entry, Recording, Sampled};
+use tyrion_formats::{Entry, Note, Noted, Recording};
 use tyrion_model::{
     aggregate::{Aggregate, LogIds, SampleTotals},
     describe::Names,
@@ -20,7 +20,7 @@ use tyrion_model::{
     states::StateReader,
     withheld::Withheld,
 };
-use tyrion_wire::WaitKind;
+use tyrion_wire::{WaitKind, sample::Sample};
 
 /// More intervals than that would not be read by anybody.
 const MAX_INTERVALS: u64 = 1_000;
@@ -209,14 +209,16 @@ impl Question for Asking<'_> {
 impl Visitor for Worker<'_> {
     #[inline]
     fn entry(&mut self, entry: &Entry<'_>) {
-        if let Entry::Sample(sampled) = entry {
-            self.pass.sample(sampled, &mut self.found);
+        if let Entry::Note(noted) = entry
+            && let Note::Sample(sample) = noted.record
+        {
+            self.pass.sample(&noted.with(sample), &mut self.found);
         }
     }
 }
 
 impl Pass<'_> {
-    fn sample(&self, sampled: &Sampled, found: &mut OfLog) {
+    fn sample(&self, sampled: &Noted<Sample>, found: &mut OfLog) {
         let (withheld, run) = self.withheld;
         let is_withheld = |kind, stack| withheld.is_withheld((run, self.log), kind, stack);
         let is_asked_for = self.window.part(sampled).is_some()
@@ -252,7 +254,7 @@ impl Pass<'_> {
 
     /// Gives each interval its part of a record, as far as the filter asks for
     /// it.
-    fn split(&self, sampled: &Sampled, mut add: impl FnMut(usize, SampleTotals)) {
+    fn split(&self, sampled: &Noted<Sample>, mut add: impl FnMut(usize, SampleTotals)) {
         let (spread, Window { since_ns, until_ns, .. }) = (Spread::of(sampled), self.window);
         let step = |mono_ns: u64| self.grid.step(self.clock.at(mono_ns));
         let mut from_ns = since_ns;

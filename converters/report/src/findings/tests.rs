@@ -117,7 +117,7 @@ fn trace_mode_tells_acquisitions_holds_and_holders() {
         let (site, waiter) = (bank.sites[OTHER_ACCOUNT], bank.threads[1]);
         let stack = bank.stacks[stack];
         let blame = Blame { delta_ns: 0, charged_ns, site, waiter, stack, place: bank.place };
-        bank.log.blame(bank.lanes[2], START_NS + 1_500 * MS, blame).unwrap();
+        bank.log.note(bank.lanes[2], START_NS + 1_500 * MS, blame).unwrap();
     }
     let logs = [bank.finish()];
     let filter = Filter::default();

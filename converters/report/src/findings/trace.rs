@@ -6,9 +6,9 @@
 //! time, see [`near_misses`](crate::sections::near_misses).
 
 use std::collections::HashMap;
-use tyrion_formats::{Recording, TraceRecord, Traced};
+use tyrion_formats::{Noted, Recording};
 pub use tyrion_model::lives::recordings;
-use tyrion_wire::trace::Held;
+use tyrion_wire::trace::{Held, Instance, Nest};
 
 /// What was recorded, of all logs, whatever the filter: whether a lock is
 /// shared, or an order of locks a cycle, depends on all threads.
@@ -71,34 +71,33 @@ impl<'a> Collector<'a> {
         Collector { log, nestings: Vec::new(), takings: Vec::new() }
     }
 
-    /// Takes up a record. Those of a lane come in the order of their times as
-    /// long as they are of one chunk.
-    pub(crate) fn record(&mut self, traced: &Traced<'_>) {
-        let Traced { thread, at_ns, record } = traced;
-        match record {
-            TraceRecord::Nest(nest) => self.nestings.push(Nesting {
+    /// Takes up a nest. Those of a lane come in the order of their times as long as they are
+    /// of one chunk.
+    pub(crate) fn nest(&mut self, noted: &Noted<Nest<'_>>) {
+        let nest = &noted.record;
+        self.nestings.push(Nesting {
+            run: 0,
+            at_ns: noted.at_ns,
+            thread: noted.thread,
+            inner: nest.inner,
+            stack: nest.stack,
+            outer: nest.outer.iter().collect(),
+            is_tried: nest.is_tried(),
+        });
+    }
+
+    /// Takes up the first acquisition of an instance by a thread.
+    pub(crate) fn instance(&mut self, noted: &Noted<Instance>) {
+        let (thread, taken) = (noted.thread, &noted.record);
+        if self.log.definitions().threads().get(thread).is_some() {
+            self.takings.push(Taking {
                 run: 0,
-                at_ns: *at_ns,
-                thread: *thread,
-                inner: nest.inner,
-                stack: nest.stack,
-                outer: nest.outer.iter().collect(),
-                is_tried: nest.is_tried(),
-            }),
-            TraceRecord::Instance(taken)
-                if self.log.definitions().threads().get(*thread).is_some() =>
-            {
-                self.takings.push(Taking {
-                    run: 0,
-                    hash: taken.hash,
-                    class: taken.class,
-                    thread: *thread,
-                    place: taken.place,
-                    shared: taken.shared,
-                });
-            }
-            // Holds and blame are many: what needs them reads them itself.
-            _ => {}
+                hash: taken.hash,
+                class: taken.class,
+                thread,
+                place: taken.place,
+                shared: taken.shared,
+            });
         }
     }
 }

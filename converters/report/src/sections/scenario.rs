@@ -137,7 +137,7 @@ impl Scenario {
         flags: u64,
     ) {
         let nest = Nest { delta_ns: 0, inner, stack, outer: outer.into(), flags };
-        self.log.nest(self.lanes[&thread], START_NS + at_ns, nest).unwrap();
+        self.log.note(self.lanes[&thread], START_NS + at_ns, nest).unwrap();
     }
 
     pub(super) fn takes(&mut self, thread: u32, held: Held) {
@@ -147,13 +147,13 @@ impl Scenario {
 
     /// The same, and whether another thread had taken it before.
     pub(super) fn instance(&mut self, thread: u32, taken: Instance) {
-        self.log.instance(self.lanes[&thread], taken).unwrap();
+        self.log.note(self.lanes[&thread], 0, taken).unwrap();
     }
 
     pub(super) fn holds(&mut self, thread: u32, held: Held, (from_ns, to_ns): (u64, u64)) {
         let Held { place, class, hash } = held;
         let hold = Hold { hold_ns: to_ns - from_ns, place, class, hash, ..Hold::default() };
-        self.log.hold(self.lanes[&thread], START_NS + to_ns, hold).unwrap();
+        self.log.note(self.lanes[&thread], START_NS + to_ns, hold).unwrap();
     }
 
     pub(super) fn acquires(&mut self, thread: u32, cell: &AcquisitionCell) {
@@ -190,7 +190,7 @@ impl Scenario {
         self.waits(thread, (kind, stack, lock), (from_ns, to_ns));
         let site = self.log.site(kind, stack, lock).unwrap();
         let wake = Wake { waker, stack: waking, site, wait_ns: to_ns - from_ns, late_ns: 0 };
-        self.log.wake(self.lanes[&thread], wake).unwrap();
+        self.log.note(self.lanes[&thread], 0, wake).unwrap();
     }
 
     /// A wait that has not ended; its start counts from that of the scenario.

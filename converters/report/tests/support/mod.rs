@@ -19,17 +19,18 @@ pub const fn section(name: &'static str, title: &'static str) -> Section {
         means: "Locks that threads waited for, the one that cost most first.",
         advice: "Do less under the first of them, take it more seldom, or split it.",
         about: About::All,
-        in_brief: InBrief::Always,
+        in_brief: InBrief::Never,
         answer: |_, _| Answer::default(),
     }
 }
 
-static CONTENDED: Section = section("contended", "Contended locks");
+static CONTENDED: Section =
+    Section { in_brief: InBrief::InDetail, ..section("contended", "Contended locks") };
 static TIMELINE: Section = section("timeline", "Timeline");
 static TREE: Section = section("tree", "Tree");
 static CHAINS: Section = section("wait-chains", "Wait chains");
 static NEAR_MISSES: Section = section("near-misses", "Near misses");
-static OVERVIEW: Section = section("overview", "Overview");
+static OVERVIEW: Section = Section { in_brief: InBrief::Always, ..section("overview", "Overview") };
 
 /// A section with a view.
 pub fn shown(section: &'static Section, parts: Vec<Part>, lacking: &str) -> Shown {

@@ -1,11 +1,8 @@
-//! Writes what sampling records, and the program's groups.
+//! Writes the program's groups.
 
-use super::{LaneId, LogWriter};
+use super::LogWriter;
 use std::io::{self, Seek, Write};
-use tyrion_wire::{
-    def::{Definition, id},
-    sample::Sample,
-};
+use tyrion_wire::def::{Definition, id};
 
 impl<W: Write + Seek> LogWriter<W> {
     /// The stack id of a group: the outermost parent of the stacks that a
@@ -24,15 +21,5 @@ impl<W: Write + Seek> LogWriter<W> {
         self.interned.insert(key, stack);
         self.define(&Definition::Group { stack, name })?;
         Ok(stack)
-    }
-
-    /// Records what the lane's thread was seen doing, up to a snapshot at
-    /// `at_ns`, monotonic; the sample's `delta_ns` is the writer's to find.
-    ///
-    /// # Errors
-    /// As [`LogWriter::string`].
-    pub fn sample(&mut self, lane: LaneId, at_ns: u64, sample: Sample) -> io::Result<()> {
-        let delta_ns = self.delta(lane, at_ns);
-        self.record(lane, delta_ns, |out| Sample { delta_ns, ..sample }.encode(out))
     }
 }

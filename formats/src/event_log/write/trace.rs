@@ -5,7 +5,8 @@ use std::io::{self, Seek, Write};
 use tyrion_wire::{
     WaitKind,
     def::Definition,
-    trace::{AcquisitionCell, Blame, Hold, HoldBatch, Instance, Nest},
+    event::Note,
+    trace::{AcquisitionCell, HoldBatch},
 };
 
 impl<W: Write + Seek> LogWriter<W> {
@@ -104,14 +105,21 @@ impl<W: Write + Seek> LogWriter<W> {
         Ok(())
     }
 
-    /// Records a hold of the lane's thread that ended at `at_ns`, monotonic;
-    /// its `delta_ns` is the writer's to find.
+    /// Records something of the lane's thread at `at_ns`, monotonic, if it has a time of its
+    /// own; its `delta_ns` is the writer's to find.
     ///
     /// # Errors
     /// As [`LogWriter::string`].
-    pub fn hold(&mut self, lane: LaneId, at_ns: u64, hold: Hold) -> io::Result<()> {
-        let delta_ns = self.delta(lane, at_ns);
-        self.record(lane, delta_ns, |out| Hold { delta_ns, ..hold }.encode(out))
+    pub fn note<'n>(
+        &mut self,
+        lane: LaneId,
+        at_ns: u64,
+        note: impl Into<Note<'n>>,
+    ) -> io::Result<()> {
+        let note = note.into();
+        let now_ns = self.lanes[lane.0].now_ns;
+        let delta_ns = if note.is_timed() { at_ns.saturating_sub(now_ns) } else { 0 };
+        self.record(lane, delta_ns, |out| note.after(delta_ns).encode(out))
     }
 
     /// Records holds of the lane's thread, one after another, in one record,
@@ -124,38 +132,6 @@ impl<W: Write + Seek> LogWriter<W> {
         let mut bytes = Vec::new();
         let now_ns = holds.encode(since_ns, &mut bytes);
         self.record(lane, now_ns - since_ns, |out| out.extend(bytes))
-    }
-
-    /// Records that the lane's thread has taken an instance for the first time.
-    ///
-    /// # Errors
-    /// As [`LogWriter::string`].
-    pub fn instance(&mut self, lane: LaneId, instance: Instance) -> io::Result<()> {
-        self.record(lane, 0, |out| instance.encode(out))
-    }
-
-    /// Records that the lane's thread made another one wait and released the
-    /// lock at `at_ns`, monotonic; `delta_ns` is the writer's to find.
-    ///
-    /// # Errors
-    /// As [`LogWriter::string`].
-    pub fn blame(&mut self, lane: LaneId, at_ns: u64, blame: Blame) -> io::Result<()> {
-        let delta_ns = self.delta(lane, at_ns);
-        self.record(lane, delta_ns, |out| Blame { delta_ns, ..blame }.encode(out))
-    }
-
-    /// Records that the lane's thread took a lock at `at_ns`, monotonic, while
-    /// it held others; `delta_ns` is the writer's to find.
-    ///
-    /// # Errors
-    /// As [`LogWriter::string`].
-    pub fn nest(&mut self, lane: LaneId, at_ns: u64, nest: Nest<'_>) -> io::Result<()> {
-        let delta_ns = self.delta(lane, at_ns);
-        self.record(lane, delta_ns, |out| Nest { delta_ns, ..nest }.encode(out))
-    }
-
-    pub(super) fn delta(&self, lane: LaneId, at_ns: u64) -> u64 {
-        at_ns.saturating_sub(self.lanes[lane.0].now_ns)
     }
 
     pub(super) fn record(

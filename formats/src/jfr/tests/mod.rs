@@ -9,7 +9,7 @@ mod types;
 mod waits;
 
 use super::{chunk::HEADER_LEN, scan::tests::put, *};
-use crate::{Damage, Entry, Event, Fault};
+use crate::{Damage, Entry, Event, Fault, Note, Noted};
 use maker::{Maker, text, texts};
 use types::*;
 use tyrion_wire::{WaitKind, sample::ThreadState};

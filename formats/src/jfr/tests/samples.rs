@@ -14,8 +14,8 @@ fn samples_stand_for_their_period() {
     let samples: Vec<_> = entries(&recording)
         .into_iter()
         .map(|entry| match entry {
-            Entry::Sample(sampled) => {
-                let sample = sampled.sample;
+            Entry::Note(Noted { record: Note::Sample(sample), thread, at_ns }) => {
+                let sampled = Noted { record: sample, thread, at_ns };
                 let thread = name(&recording, sampled.thread);
                 (
                     thread,

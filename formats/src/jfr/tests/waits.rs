@@ -41,13 +41,16 @@ fn who_notified_is_the_waker_not_the_owner() {
     let wakes: Vec<_> = entries(&recording)
         .into_iter()
         .filter_map(|entry| match entry {
-            Entry::Wake(woken) => Some(woken),
-            _ => None,
+            Entry::Note(noted) => match noted.record {
+                Note::Wake(wake) => Some(noted.with(wake)),
+                _ => None,
+            },
+            Entry::Wait(_) => None,
         })
         .collect();
     let [woken] = wakes[..] else { panic!("{wakes:?}") };
-    assert_eq!(name(&recording, woken.wake.waker), "worker");
-    assert_eq!((woken.end_ns, woken.wake.wait_ns, woken.wake.late_ns), (1_000_000_100, 100, 0));
+    assert_eq!(name(&recording, woken.record.waker), "worker");
+    assert_eq!((woken.at_ns, woken.record.wait_ns, woken.record.late_ns), (1_000_000_100, 100, 0));
     assert!(recording.has_wakers());
     assert!(!open(small()).has_wakers());
 }

@@ -7,12 +7,6 @@
 use super::{Held, HeldList};
 use crate::fields::{Fields, put};
 
-/// Codes of the records.
-pub(crate) const CODE_HOLD: u8 = 2;
-pub(crate) const CODE_INSTANCE: u8 = 3;
-pub(crate) const CODE_BLAME: u8 = 4;
-pub(crate) const CODE_NEST: u8 = 5;
-
 /// Bits of a [`Hold`]'s flags.
 pub mod hold_flag {
     /// One of the first few holds of its thread and place, each of which is
@@ -93,11 +87,13 @@ pub struct Nest<'a> {
 }
 
 impl Hold {
+    pub(crate) const CODE: u8 = 2;
+
     /// Appends the whole record, code and length included.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let ids = [self.place, self.class, self.stack, self.hash].map(u64::from);
         let fields = [self.delta_ns, self.hold_ns].into_iter().chain(ids).chain([self.flags]);
-        put(out, CODE_HOLD, fields);
+        put(out, Self::CODE, fields);
     }
 
     pub(crate) fn decode(payload: &[u8]) -> Option<Hold> {
@@ -121,10 +117,12 @@ impl Hold {
 }
 
 impl Instance {
+    pub(crate) const CODE: u8 = 3;
+
     /// Appends the whole record, code and length included.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let fields = [self.hash, self.class, self.place, self.shared.into()];
-        put(out, CODE_INSTANCE, fields.into_iter().map(u64::from));
+        put(out, Self::CODE, fields.into_iter().map(u64::from));
     }
 
     pub(crate) fn decode(payload: &[u8]) -> Option<Instance> {
@@ -134,11 +132,13 @@ impl Instance {
 }
 
 impl Blame {
+    pub(crate) const CODE: u8 = 4;
+
     /// Appends the whole record, code and length included.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let times = [self.delta_ns, self.charged_ns];
         let ids = [self.site, self.waiter, self.stack, self.place];
-        put(out, CODE_BLAME, times.into_iter().chain(ids.into_iter().map(u64::from)));
+        put(out, Self::CODE, times.into_iter().chain(ids.into_iter().map(u64::from)));
     }
 
     pub(crate) fn decode(payload: &[u8]) -> Option<Blame> {
@@ -155,6 +155,8 @@ impl Blame {
 }
 
 impl<'a> Nest<'a> {
+    pub(crate) const CODE: u8 = 5;
+
     /// Appends the whole record, code and length included. A record must fit
     /// a chunk: a writer bounds the number of outer locks.
     pub fn encode(&self, out: &mut Vec<u8>) {
@@ -165,7 +167,7 @@ impl<'a> Nest<'a> {
             .chain(self.outer.iter().flat_map(held))
             // They came later: where they are 0, they are left out.
             .chain((self.flags != 0).then_some(self.flags));
-        put(out, CODE_NEST, fields);
+        put(out, Self::CODE, fields);
     }
 
     pub(crate) fn decode(payload: &'a [u8]) -> Option<Nest<'a>> {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    event::{self, Record},
+    event::{self, Note, Record},
     fields::TYPE_MISC,
     varint,
 };
@@ -40,8 +40,8 @@ proptest! {
         let hold = Hold { delta_ns, hold_ns, place, class, stack, hash, flags };
         let mut bytes = Vec::new();
         hold.encode(&mut bytes);
-        check(&bytes, Record::Hold(hold))?;
-        check(&grown(&bytes), Record::Hold(hold))?;
+        check(&bytes, Record::Note(hold.into()))?;
+        check(&grown(&bytes), Record::Note(hold.into()))?;
         prop_assert_eq!(hold.is_first(), flags % 2 == 1);
     }
 
@@ -50,8 +50,8 @@ proptest! {
         let instance = Instance { hash: ids[0], class: ids[1], place: ids[2], shared };
         let mut bytes = Vec::new();
         instance.encode(&mut bytes);
-        check(&bytes, Record::Instance(instance))?;
-        check(&grown(&bytes), Record::Instance(instance))?;
+        check(&bytes, Record::Note(instance.into()))?;
+        check(&grown(&bytes), Record::Note(instance.into()))?;
     }
 
     #[test]
@@ -61,8 +61,8 @@ proptest! {
         let blame = Blame { delta_ns, charged_ns, site, waiter, stack, place };
         let mut bytes = Vec::new();
         blame.encode(&mut bytes);
-        check(&bytes, Record::Blame(blame))?;
-        check(&grown(&bytes), Record::Blame(blame))?;
+        check(&bytes, Record::Note(blame.into()))?;
+        check(&grown(&bytes), Record::Note(blame.into()))?;
     }
 
     #[test]
@@ -73,9 +73,9 @@ proptest! {
         let nest = Nest { delta_ns, inner, stack, outer: outer.as_slice().into(), flags };
         let mut bytes = Vec::new();
         nest.encode(&mut bytes);
-        check(&bytes, Record::Nest(nest))?;
-        check(&grown(&bytes), Record::Nest(nest))?;
-        let Some((Record::Nest(read), _)) = event::decode(&bytes) else { panic!("no nest") };
+        check(&bytes, Record::Note(nest.into()))?;
+        check(&grown(&bytes), Record::Note(nest.into()))?;
+        let Some((Record::Note(Note::Nest(read)), _)) = event::decode(&bytes) else { panic!("no nest") };
         prop_assert_eq!(read.outer.len(), outer.len());
         prop_assert_eq!(read.outer.is_empty(), outer.is_empty());
         prop_assert_eq!(read.outer.iter().collect::<Vec<_>>(), outer);
@@ -133,7 +133,7 @@ proptest! {
         bytes.extend(&payload);
         if let Some((record, len)) = event::decode(&bytes) {
             prop_assert_eq!(len, bytes.len());
-            if let Record::Nest(nest) = record {
+            if let Record::Note(Note::Nest(nest)) = record {
                 prop_assert_eq!(nest.outer.iter().count(), nest.outer.len());
             }
             if let Record::Holds(holds) = record {
@@ -156,7 +156,7 @@ fn fields_stand_in_the_order_of_the_format() {
     };
     nest.encode(&mut bytes);
     assert_eq!(bytes, [22, 12, 1, 2, 3, 4, 5, 2, 6, 7, 8, 9, 10, 11], "as earlier agents wrote it");
-    assert_eq!(event::decode(&bytes), Some((Record::Nest(nest), bytes.len())));
+    assert_eq!(event::decode(&bytes), Some((Record::Note(nest.into()), bytes.len())));
     bytes.clear();
     Nest { flags: nest_flag::TRIED, ..nest }.encode(&mut bytes);
     assert_eq!(bytes, [22, 13, 1, 2, 3, 4, 5, 2, 6, 7, 8, 9, 10, 11, 1]);
@@ -181,14 +181,14 @@ fn fields_stand_in_the_order_of_the_format() {
 #[test]
 fn rejects_counts_and_ids_that_cannot_be() {
     // More outer locks than there are bytes.
-    let mut huge = vec![CODE_NEST << 2 | TYPE_MISC, 15, 1, 2, 3, 4, 5];
+    let mut huge = vec![Nest::CODE << 2 | TYPE_MISC, 15, 1, 2, 3, 4, 5];
     varint::put(&mut huge, u64::MAX);
     assert_eq!(huge.len(), 17);
     assert_eq!(event::decode(&huge), None);
     // One outer lock of which a field is missing.
-    assert_eq!(event::decode(&[CODE_NEST << 2 | TYPE_MISC, 8, 1, 2, 3, 4, 5, 1, 6, 7]), None);
+    assert_eq!(event::decode(&[Nest::CODE << 2 | TYPE_MISC, 8, 1, 2, 3, 4, 5, 1, 6, 7]), None);
     // A place that does not fit 32 bits.
-    let mut wide = vec![CODE_INSTANCE << 2 | TYPE_MISC, 8, 1, 2];
+    let mut wide = vec![Instance::CODE << 2 | TYPE_MISC, 8, 1, 2];
     varint::put(&mut wide, 1 << 32);
     wide.push(0);
     assert_eq!(wide.len(), 10);

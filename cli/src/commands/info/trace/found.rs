@@ -7,7 +7,7 @@ use crate::commands::{
 };
 use rayon::prelude::*;
 use std::collections::HashMap;
-use tyrion_formats::{Entry, Recording, TraceRecord, Traced};
+use tyrion_formats::{Entry, Note, Noted, Recording};
 use tyrion_model::filter::Filter;
 use tyrion_wire::trace::Held;
 
@@ -68,7 +68,7 @@ impl Found {
         let found = chunks.fold(Found::default, |mut found, chunk| {
             if let Ok(mut events) = log.events(chunk) {
                 events.visit_all(|entry| {
-                    if let Entry::Traced(traced) = entry {
+                    if let Entry::Note(traced) = entry {
                         let wanted = || records.wants(log, traced.thread, traced.at_ns);
                         found.add(&traced, is_virtual(log, traced.thread), wanted);
                     }
@@ -79,16 +79,19 @@ impl Found {
         found.reduce(Found::default, Found::merge)
     }
 
-    fn add(&mut self, traced: &Traced<'_>, is_virtual: bool, wanted: impl Fn() -> bool) {
-        self.records += 1;
+    fn add(&mut self, traced: &Noted<Note<'_>>, is_virtual: bool, wanted: impl Fn() -> bool) {
         match &traced.record {
-            TraceRecord::Instance(instance) => {
+            Note::Sample(_) | Note::Wake(_) | Note::Holder(_) => return,
+            _ => self.records += 1,
+        }
+        match &traced.record {
+            Note::Instance(instance) => {
                 // That others took it counts, whatever the filter asks.
                 let Held { place, class, hash } = held(instance);
                 let seen = Seen { place, shared: instance.shared, is_virtual, wanted: wanted() };
                 self.instances.entry((class, hash)).or_insert(seen).merge(seen);
             }
-            TraceRecord::Nest(nest) if wanted() => {
+            Note::Nest(nest) if wanted() => {
                 for outer in nest.outer.iter() {
                     let pair = (nested(outer), nested(nest.inner));
                     self.nests.entry(pair).or_insert((outer, nest.inner));

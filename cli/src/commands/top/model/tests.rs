@@ -210,8 +210,8 @@ fn owners_and_charges_are_kept_apart() {
     let mut window = Window::last(5 * S, 0, 10 * S);
     add(&mut window, &[(9 * S, 70, 5), (9 * S + 1, 30, 5)]);
     let blame = Blame { charged_ns: 60, site: 1, waiter: 1, stack: 8, place: 9, delta_ns: 0 };
-    let record = TraceRecord::Blame(blame);
-    window.add(0, &Entry::Traced(tyrion_formats::Traced { thread: 6, at_ns: 9 * S, record }));
+    let record = Note::Blame(blame);
+    window.add(0, &Entry::Note(tyrion_formats::Noted { thread: 6, at_ns: 9 * S, record }));
     let sums = window.sums();
     let owner = HoldKey { file: 0, holder: 5, stack: 0, place: 0, site: 1, charged: false };
     let charged = HoldKey { holder: 6, stack: 8, place: 9, charged: true, ..owner };

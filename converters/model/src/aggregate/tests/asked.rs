@@ -35,7 +35,7 @@ fn blames(looks: &[(Found, u64)]) -> (Profile, Vec<BlameRow>) {
         let site = sample.sites[0];
         let look = Holder { owner, stack, state, site, stands_for_ns, ..Holder::default() };
         sample.end_ns += 1_000;
-        sample.log.holder(sample.lanes[0], sample.end_ns, look).unwrap();
+        sample.log.note(sample.lanes[0], sample.end_ns, look).unwrap();
     }
     let profile = aggregate(&[sample.finish()], &Filter::default(), &|_| ()).profile;
     let blames = profile.blames.clone();

@@ -51,7 +51,7 @@ impl Sampled {
         let (wall_ns, cpu_ns, state) = (50 * MS, cpu_ms * MS, state.code());
         let record =
             Record { wall_ns, cpu_ns, count: 1, state, stack, kind, lock, ..Record::default() };
-        self.sample.log.sample(self.sample.lanes[thread], self.at_ns, record).unwrap();
+        self.sample.log.note(self.sample.lanes[thread], self.at_ns, record).unwrap();
     }
 
     fn finish(self) -> Recording {

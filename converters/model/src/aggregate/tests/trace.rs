@@ -51,14 +51,14 @@ impl Traced {
     fn hold(&mut self, thread: usize, place: u32, class: u32, stack: u32, hold_ns: u64) {
         let hold = Hold { place, class, stack, hold_ns, ..Hold::default() };
         self.sample.end_ns += 1_000;
-        self.sample.log.hold(self.sample.lanes[thread], self.sample.end_ns, hold).unwrap();
+        self.sample.log.note(self.sample.lanes[thread], self.sample.end_ns, hold).unwrap();
     }
 
     fn blame(&mut self, thread: usize, site: usize, stack: u32, place: u32, charged_ns: u64) {
         let site = self.sample.sites[site];
         let blame = Blame { charged_ns, site, waiter: 1, stack, place, ..Blame::default() };
         self.sample.end_ns += 1_000;
-        self.sample.log.blame(self.sample.lanes[thread], self.sample.end_ns, blame).unwrap();
+        self.sample.log.note(self.sample.lanes[thread], self.sample.end_ns, blame).unwrap();
     }
 
     fn finish(self) -> [Recording; 1] {

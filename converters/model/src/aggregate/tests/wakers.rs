@@ -11,7 +11,7 @@ impl Sample {
         self.wait(thread, site, wait_ns);
         let (waker, stack) = by;
         let wake = Wake { waker, stack, site: self.sites[site], wait_ns, late_ns: 10 };
-        self.log.wake(self.lanes[thread], wake).unwrap();
+        self.log.note(self.lanes[thread], 0, wake).unwrap();
     }
 }
 
@@ -89,7 +89,7 @@ fn what_is_not_defined_is_unknown() {
     let mut sample = Sample::of(&[]);
     sample.woken(1, LOCK, 500, (u32::MAX, u32::MAX));
     let wake = Wake { waker: 1, stack: 2, site: 999, wait_ns: 5, late_ns: u64::MAX };
-    sample.log.wake(sample.lanes[1], wake).unwrap();
+    sample.log.note(sample.lanes[1], 0, wake).unwrap();
     let logs = [sample.finish()];
     let out = run(&logs, &all());
     assert!(out.profile.has_wakers, "there is one");

@@ -21,7 +21,7 @@ impl Story {
         let (waker, _) = self.thread(waker);
         let (_, lane) = self.thread(thread);
         let wait_ns = (to_ms - from_ms) * MS;
-        self.log.wake(lane, Wake { waker, stack, site, wait_ns, late_ns: 7 }).unwrap();
+        self.log.note(lane, 0, Wake { waker, stack, site, wait_ns, late_ns: 7 }).unwrap();
     }
 }
 
@@ -118,7 +118,7 @@ fn what_is_not_defined_is_unknown() {
     let (_, lane) = story.thread("worker-1");
     for (waker, site) in [(u32::MAX, site), (1, u32::MAX)] {
         let wake = Wake { waker, stack: u32::MAX, site, wait_ns: 5, late_ns: u64::MAX };
-        story.log.wake(lane, wake).unwrap();
+        story.log.note(lane, 0, wake).unwrap();
     }
     let found = Withheld::find(&[story.finish()], &Filter::default());
     let [wakes] = found.wakes(0) else { panic!("{:?}", found.wakes(0)) };

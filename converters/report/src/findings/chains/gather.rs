@@ -8,12 +8,12 @@ use super::{
 };
 use crate::findings::axis::{Clock, Grid};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tyrion_formats::{Entry, Event, Recording, Woken};
+use tyrion_formats::{Entry, Event, Note, Noted, Recording};
 use tyrion_model::{
     filter::Window,
     pass::{Question, Visitor},
 };
-use tyrion_wire::{def::id::UNKNOWN, slot::Pending};
+use tyrion_wire::{def::id::UNKNOWN, slot::Pending, wake::Wake};
 
 /// So many waits for locks of which it is known whom they are for are followed, so many
 /// that withhold work, and so many others are seen on the way: the longest.
@@ -184,8 +184,11 @@ impl Visitor for Worker<'_> {
                     owner => self.put(event, (owner, event.end_ns), false),
                 }
             }
-            Entry::Wake(woken) => self.wake(woken),
-            _ => {}
+            Entry::Note(noted) => {
+                if let Note::Wake(wake) = noted.record {
+                    self.wake(&noted.with(wake));
+                }
+            }
         }
     }
 
@@ -206,9 +209,9 @@ impl Worker<'_> {
     /// Who ended the wait before. The chunk may begin with it, with the wait in the chunk
     /// before: it is not known then whether that has an owner, as waits for locks may.
     #[inline(never)]
-    fn wake(&mut self, woken: &Woken) {
-        let wake = &woken.wake;
-        let by = (self.plan.owner(wake.waker), woken.at_ns());
+    fn wake(&mut self, woken: &Noted<Wake>) {
+        let wake = &woken.record;
+        let by = (self.plan.owner(wake.waker), woken.woken_ns());
         let is_its = |event: &mut Event| {
             (event.thread, event.site, event.wait_ns()) == (woken.thread, wake.site, wake.wait_ns)
         };
@@ -217,9 +220,9 @@ impl Worker<'_> {
         }
         let Some(site) = self.plan.site(wake.site) else { return };
         if !self.is_begun && site.is_for != For::Lock {
-            let span = (woken.end_ns.saturating_sub(wake.wait_ns), woken.end_ns);
+            let span = (woken.at_ns.saturating_sub(wake.wait_ns), woken.at_ns);
             let is_asked =
-                self.window.holds(woken.end_ns) && wake.wait_ns >= self.window.min_wait_ns;
+                self.window.holds(woken.at_ns) && wake.wait_ns >= self.window.min_wait_ns;
             self.put_wait((woken.thread, site), span, by, (true, is_asked));
         }
     }

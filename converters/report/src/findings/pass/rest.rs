@@ -5,10 +5,12 @@ use super::{
     Count,
     worker::Worker,
 };
-use tyrion_formats::{Answered, Event, TraceRecord, Traced};
+use tyrion_formats::{Event, Noted};
 use tyrion_wire::{
     cell::{BUCKETS, Cell, bucket_floor_ns},
     def::id::UNKNOWN,
+    holder::Holder,
+    trace::Blame,
 };
 
 impl Worker<'_, '_> {
@@ -95,8 +97,8 @@ impl Worker<'_, '_> {
     }
 
     /// What the profile takes of blame, by the groups of both threads.
-    pub(super) fn blame(&mut self, traced: &Traced<'_>) {
-        let TraceRecord::Blame(blame) = traced.record else { return };
+    pub(super) fn blame(&mut self, traced: &Noted<Blame>) {
+        let blame = &traced.record;
         let of = |thread: u32| self.wanted.get(thread as usize).or(self.wanted.first());
         let (Some(holder), Some(waiter)) = (of(traced.thread), of(blame.waiter)) else { return };
         if !holder.wanted || self.window.min_wait_ns != 0 || !self.window.holds(traced.at_ns) {
@@ -109,8 +111,8 @@ impl Worker<'_, '_> {
     }
 
     /// The same of what was seen of owners: for so long a look stands.
-    pub(super) fn asked(&mut self, answered: &Answered) {
-        let holder = &answered.holder;
+    pub(super) fn asked(&mut self, answered: &Noted<Holder>) {
+        let holder = &answered.record;
         let of = |thread: u32| self.wanted.get(thread as usize).or(self.wanted.first());
         let (Some(owner), Some(waiter)) = (of(holder.owner), of(answered.thread)) else { return };
         let is_seen = holder.owner != UNKNOWN;

@@ -8,7 +8,7 @@ use super::{
     Count, Job, SitePlan, Sums, Tally, Wanted,
 };
 use std::ops::Range;
-use tyrion_formats::{ChunkRef, Entry, Event};
+use tyrion_formats::{ChunkRef, Entry, Event, Note};
 use tyrion_model::{filter::Window, pass::Visitor};
 use tyrion_wire::cell::Cell;
 
@@ -339,12 +339,13 @@ impl Visitor for Worker<'_, '_> {
     fn entry(&mut self, entry: &Entry<'_>) {
         match entry {
             Entry::Wait(event) => self.take(event),
-            Entry::Traced(traced) => {
-                self.blame(traced);
-                self.collector.record(traced);
-            }
-            Entry::Holder(answered) => self.asked(answered),
-            _ => {}
+            Entry::Note(noted) => match noted.record {
+                Note::Blame(blame) => self.blame(&noted.with(blame)),
+                Note::Holder(holder) => self.asked(&noted.with(holder)),
+                Note::Nest(nest) => self.collector.nest(&noted.with(nest)),
+                Note::Instance(taken) => self.collector.instance(&noted.with(taken)),
+                _ => {}
+            },
         }
     }
 

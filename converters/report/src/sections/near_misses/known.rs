@@ -3,7 +3,7 @@
 use super::timeline::Piece;
 use crate::findings::trace::Recorded;
 use std::collections::{HashMap, HashSet};
-use tyrion_formats::{Entry, Recording, TraceRecord};
+use tyrion_formats::{Entry, Note, Recording};
 use tyrion_model::describe::Names;
 use tyrion_wire::Outcome;
 
@@ -126,8 +126,8 @@ impl Known {
                     read.push(Event { object, at_ns, hold_ns: None, thread_key, place, run });
                 }
             }
-            Entry::Traced(traced) if (span.0..span.1).contains(&traced.at_ns) => {
-                let TraceRecord::Hold(hold) = traced.record else { return };
+            Entry::Note(traced) if (span.0..span.1).contains(&traced.at_ns) => {
+                let Note::Hold(hold) = traced.record else { return };
                 let object = (number(classes, hold.class), hold.hash);
                 if self.private.contains(&object) {
                     return;

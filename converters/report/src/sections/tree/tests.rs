@@ -5,8 +5,10 @@ use crate::{
 };
 use tyrion_formats::Recording;
 use tyrion_model::filter::{Filter, States, moment};
-use tyrion_wire::WaitKind;
-use tyrion_wire::sample::ThreadState::{Native, Parked, Running, Sleeping, Waiting};
+use tyrion_wire::{
+    WaitKind,
+    sample::ThreadState::{Native, Parked, Running, Sleeping, Waiting},
+};
 
 const MS: u64 = 1_000_000;
 

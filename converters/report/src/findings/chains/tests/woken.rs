@@ -45,7 +45,7 @@ impl Story {
         if !waker.is_empty() {
             let (waker, _) = self.thread(waker);
             let wake = Wake { waker, stack: 0, site, wait_ns, late_ns: late_ms * MS };
-            self.log.wake(lane, wake).unwrap();
+            self.log.note(lane, 0, wake).unwrap();
         }
     }
 }
