@@ -130,6 +130,15 @@ fn does(class: JdkClass, name: &str, descriptor: &str) -> Option<Does> {
     }
 }
 
+/// What a method of such a class takes, by its name and its descriptor, if anything.
+pub fn taken(class: JdkClass, name: &str, descriptor: &str) -> Option<WaitKind> {
+    match does(class, name, descriptor)? {
+        Does::Acquires(kind) | Does::Tries(kind, _) | Does::Stamps(kind, _) => Some(kind),
+        Does::Converts(kind) => kind,
+        Does::Releases(_) | Does::Waits => None,
+    }
+}
+
 /// Whether a class gets any of these probes.
 pub fn concerns(class: JdkClass) -> bool {
     lock(class).is_some()

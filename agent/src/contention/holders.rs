@@ -157,7 +157,7 @@ impl Contention {
                 WaitKind::Monitor => wait.monitor != 0 && self.recorder.monitors().is_some(),
                 _ => !thread.is_virtual(),
             };
-            !thread.excluded && is_seen && wait.kind != WaitKind::Semaphore
+            !thread.excluded && is_seen && wait.kind.has_owner()
         });
         waiters
     }

@@ -41,7 +41,7 @@ const MANY: usize = 1024;
 /// What a thread waits for, if that is a lock that has an owner.
 fn waits_for_owner(thread: &Arc<Thread>) -> Option<PendingWait> {
     let innermost = *thread.try_waits()?.innermost()?;
-    let is_lock = innermost.kind.is_contention() || innermost.kind == WaitKind::LockReacquire;
+    let is_lock = !innermost.kind.is_idle();
     (is_lock && innermost.last_owner().is_known()).then_some(innermost)
 }
 
@@ -161,8 +161,7 @@ impl Contention {
     fn to_look_at(&self, before_ns: u64, with_idle: bool) -> Vec<Look> {
         let has_owner = |wait: &PendingWait| match wait.kind {
             WaitKind::ObjectWait => with_idle || wait.seen.is_some_and(|seen| seen.reenters),
-            WaitKind::LockReacquire => true,
-            kind => kind.is_contention() && kind != WaitKind::Semaphore,
+            kind => kind.has_owner(),
         };
         let pending = self.recorder.threads().pending_since(before_ns).into_iter();
         let looks = pending.filter(|(thread, wait)| !thread.excluded && has_owner(wait));

@@ -27,13 +27,7 @@ use tyrion_wire::{
 };
 
 /// What is taken at places that are not known, in the order of their codes.
-const UNKNOWN_PLACES: [WaitKind; 5] = [
-    WaitKind::Monitor,
-    WaitKind::Lock,
-    WaitKind::LockRead,
-    WaitKind::LockWrite,
-    WaitKind::Semaphore,
-];
+const UNKNOWN_PLACES: [WaitKind; WaitKind::CONTENTION.len()] = WaitKind::CONTENTION;
 
 /// Places that waits find, and methods with probes, are no longer remembered beyond this
 /// many: some programs make new classes for ever.

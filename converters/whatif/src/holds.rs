@@ -58,7 +58,7 @@ pub(crate) fn held(holds: &[Hold], waits: &[Wait], locks: &Locks) -> Held {
             end_ns: hold.end_ns,
             lock,
             place: hold.place,
-            is_shared: kind == WaitKind::LockRead,
+            is_shared: kind.is_shared(),
         });
     }
     held.breaks.sort_unstable();

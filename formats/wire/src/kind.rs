@@ -26,6 +26,69 @@ pub enum WaitKind {
     Park = 9,
 }
 
+/// What kinds of waits are shown as: their colours, and what legends call them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// A monitor.
+    Monitor,
+    /// A lock of `java.util.concurrent`.
+    Lock,
+    /// Until a signal.
+    Condition,
+    /// Anything else.
+    Park,
+}
+
+impl Family {
+    /// What legends call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Family::Monitor => "monitor",
+            Family::Lock => "java.util.concurrent lock",
+            Family::Condition => "condition",
+            Family::Park => "park",
+        }
+    }
+}
+
+/// How threads have what is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    /// One at a time.
+    Alone,
+    /// Several, while no other one has it alone.
+    Shared,
+    /// As many as there are permits.
+    Permits,
+    /// It is nothing that threads have.
+    Nothing,
+}
+
+/// What sets kinds apart.
+struct About {
+    name: &'static str,
+    family: Family,
+    access: Access,
+    is_contention: bool,
+}
+
+/// In the order of their codes.
+const ABOUT: [About; WaitKind::ALL.len()] = [
+    about("monitor", Family::Monitor, Access::Alone, true),
+    about("lock", Family::Lock, Access::Alone, true),
+    about("lock-read", Family::Lock, Access::Shared, true),
+    about("lock-write", Family::Lock, Access::Alone, true),
+    about("semaphore", Family::Lock, Access::Permits, true),
+    about("lock-reacquire", Family::Lock, Access::Alone, false),
+    about("object-wait", Family::Condition, Access::Nothing, false),
+    about("condition", Family::Condition, Access::Nothing, false),
+    about("park", Family::Park, Access::Nothing, false),
+];
+
+const fn about(name: &'static str, family: Family, access: Access, is_contention: bool) -> About {
+    About { name, family, access, is_contention }
+}
+
 impl WaitKind {
     /// Every kind, in the order of their codes.
     pub const ALL: [WaitKind; 9] = [
@@ -40,6 +103,15 @@ impl WaitKind {
         WaitKind::Park,
     ];
 
+    /// Those of lock contention, in the order of their codes.
+    pub const CONTENTION: [WaitKind; 5] = [
+        WaitKind::Monitor,
+        WaitKind::Lock,
+        WaitKind::LockRead,
+        WaitKind::LockWrite,
+        WaitKind::Semaphore,
+    ];
+
     /// The kind with this code, if there is one.
     pub fn from_code(code: u8) -> Option<WaitKind> {
         Self::ALL.get(usize::from(code).checked_sub(1)?).copied()
@@ -50,19 +122,18 @@ impl WaitKind {
         self as u8
     }
 
+    fn about(self) -> &'static About {
+        &ABOUT[self as usize - 1]
+    }
+
     /// The name used by filters, labels and JSON.
     pub fn name(self) -> &'static str {
-        match self {
-            WaitKind::Monitor => "monitor",
-            WaitKind::Lock => "lock",
-            WaitKind::LockRead => "lock-read",
-            WaitKind::LockWrite => "lock-write",
-            WaitKind::Semaphore => "semaphore",
-            WaitKind::LockReacquire => "lock-reacquire",
-            WaitKind::ObjectWait => "object-wait",
-            WaitKind::Condition => "condition",
-            WaitKind::Park => "park",
-        }
+        self.about().name
+    }
+
+    /// What it is shown as.
+    pub fn family(self) -> Family {
+        self.about().family
     }
 
     /// The kind of this name, if there is one.
@@ -74,14 +145,23 @@ impl WaitKind {
     /// what this one wanted. Idle waiting never is, and a lock taken again
     /// after `Condition.await` is kept apart.
     pub fn is_contention(self) -> bool {
-        matches!(
-            self,
-            WaitKind::Monitor
-                | WaitKind::Lock
-                | WaitKind::LockRead
-                | WaitKind::LockWrite
-                | WaitKind::Semaphore
-        )
+        self.about().is_contention
+    }
+
+    /// Whether several threads may have what is waited for at once, as readers.
+    pub fn is_shared(self) -> bool {
+        self.about().access == Access::Shared
+    }
+
+    /// Whether what is waited for has one owner, at least while somebody waits: writers, of
+    /// what readers wait for.
+    pub fn has_owner(self) -> bool {
+        matches!(self.about().access, Access::Alone | Access::Shared)
+    }
+
+    /// Whether it is a wait for something to happen, not for a lock.
+    pub fn is_idle(self) -> bool {
+        self.about().access == Access::Nothing
     }
 }
 
@@ -129,6 +209,7 @@ mod tests {
         for kind in WaitKind::ALL {
             assert_eq!(WaitKind::from_code(kind.code()), Some(kind));
             assert_eq!(WaitKind::from_name(kind.name()), Some(kind));
+            assert_eq!(WaitKind::CONTENTION.contains(&kind), kind.is_contention());
         }
         assert_eq!(WaitKind::from_code(0), None);
         assert_eq!(WaitKind::from_code(10), None);

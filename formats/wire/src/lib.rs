@@ -29,4 +29,4 @@ pub mod varint;
 pub mod wake;
 pub mod walks;
 
-pub use kind::{Outcome, WaitKind};
+pub use kind::{Family, Outcome, WaitKind};

@@ -1,6 +1,6 @@
 //! Calls that take a lock of `java.util.concurrent`.
 
-use crate::JdkClass;
+use crate::{JdkClass, locks};
 use tyrion_bytecode::{Code, Instruction, MemberRef, Pc, opcode};
 use tyrion_wire::WaitKind;
 
@@ -35,30 +35,11 @@ pub(super) fn call_site<'a>(
 
 /// What a call of this method takes, if anything.
 pub fn acquisition(called: &MemberRef<'_>) -> Option<WaitKind> {
-    const TIMED: &[u8] = b"(JLjava/util/concurrent/TimeUnit;)Z";
-    let (owner, name) = (called.owner.as_bytes(), called.name.as_bytes());
-    let descriptor = called.descriptor.as_bytes();
-    let stamped_lock = JdkClass::StampedLock.name().as_bytes();
-    match (name, descriptor) {
-        // Of any class: whoever extends `ReentrantLock` or implements `Lock` has these.
-        (b"lock" | b"lockInterruptibly", b"()V") | (b"tryLock", b"()Z") => Some(lock_kind(owner)),
-        (b"tryLock", timed) if timed == TIMED => Some(lock_kind(owner)),
-        (b"acquire" | b"acquireUninterruptibly" | b"tryAcquire", _)
-            if owner == JdkClass::Semaphore.name().as_bytes() =>
-        {
-            Some(WaitKind::Semaphore)
-        }
-        (b"readLock" | b"readLockInterruptibly" | b"tryReadLock" | b"tryConvertToReadLock", _)
-            if owner == stamped_lock && descriptor.ends_with(b")J") =>
-        {
-            Some(WaitKind::LockRead)
-        }
-        (
-            b"writeLock" | b"writeLockInterruptibly" | b"tryWriteLock" | b"tryConvertToWriteLock",
-            _,
-        ) if owner == stamped_lock && descriptor.ends_with(b")J") => Some(WaitKind::LockWrite),
-        _ => None,
-    }
+    let text = |bytes| std::str::from_utf8(bytes).ok();
+    let (name, descriptor) = (text(called.name.as_bytes())?, text(called.descriptor.as_bytes())?);
+    let class = JdkClass::by_name(called.owner.as_bytes()).filter(|&class| locks::concerns(class));
+    // Of any other class: whoever extends `ReentrantLock` or implements `Lock` has its methods.
+    locks::taken(class.unwrap_or(JdkClass::ReentrantLock), name, descriptor)
 }
 
 /// Whether an instruction notifies all who wait for an object, or one; `None` if it is
@@ -78,13 +59,5 @@ pub(super) fn notification(called: &MemberRef<'_>) -> Option<bool> {
         b"notify" if is_it => Some(false),
         b"notifyAll" if is_it => Some(true),
         _ => None,
-    }
-}
-
-fn lock_kind(owner: &[u8]) -> WaitKind {
-    match JdkClass::by_name(owner) {
-        Some(JdkClass::ReadLock) => WaitKind::LockRead,
-        Some(JdkClass::WriteLock) => WaitKind::LockWrite,
-        _ => WaitKind::Lock,
     }
 }

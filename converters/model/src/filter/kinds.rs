@@ -32,7 +32,7 @@ impl Kinds {
     /// Waiting for something to happen: neither lock contention nor the lock
     /// taken again after `Condition.await`. Some of these waits withhold work.
     pub fn idle() -> Kinds {
-        Kinds(0).with(WaitKind::ObjectWait).with(WaitKind::Condition).with(WaitKind::Park)
+        WaitKind::ALL.into_iter().filter(|kind| kind.is_idle()).fold(Kinds(0), Kinds::with)
     }
 
     /// The set and this kind.

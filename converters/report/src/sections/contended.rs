@@ -311,7 +311,7 @@ fn tells(stack: &Detail) -> bool {
 /// How the waits are shared by readers and writers, where the row is of both.
 fn sides(lock: &ContendedLock) -> Option<String> {
     let side = |(kind, waits): &(WaitKind, Delay)| {
-        let who = if *kind == WaitKind::LockRead { "readers" } else { "writers" };
+        let who = if kind.is_shared() { "readers" } else { "writers" };
         let (wait, count) = (units::duration(waits.wait_ns), units::counted(waits.count, "wait"));
         format!("{who} waited {wait} in {count}")
     };

@@ -3,7 +3,7 @@
 use crate::outputs::lines::{LabelKind, Lines};
 use inferno::flamegraph::color::{Color, PaletteMap};
 use tyrion_model::profile::State;
-use tyrion_wire::WaitKind;
+use tyrion_wire::Family;
 
 /// The colours of frames of one kind: the darkest, and how much lighter red, green
 /// and blue of it may be.
@@ -43,12 +43,12 @@ fn shades(kind: LabelKind) -> Shades {
     match kind {
         LabelKind::Method => ((225, 110, 20), (30, 70, 40)),
         LabelKind::JdkMethod => ((225, 200, 120), (25, 30, 40)),
-        LabelKind::Lock(WaitKind::Monitor) => ((90, 150, 215), (40, 35, 40)),
-        LabelKind::Lock(WaitKind::ObjectWait | WaitKind::Condition) => {
-            ((205, 130, 155), (35, 35, 35))
-        }
-        LabelKind::Lock(WaitKind::Park) => ((130, 175, 145), (35, 35, 35)),
-        LabelKind::Lock(_) => ((45, 175, 180), (40, 35, 35)),
+        LabelKind::Lock(kind) => match kind.family() {
+            Family::Monitor => ((90, 150, 215), (40, 35, 40)),
+            Family::Condition => ((205, 130, 155), (35, 35, 35)),
+            Family::Park => ((130, 175, 145), (35, 35, 35)),
+            Family::Lock => ((45, 175, 180), (40, 35, 35)),
+        },
         LabelKind::Thread => ((185, 185, 185), (20, 20, 20)),
         LabelKind::Group => ((175, 130, 200), (30, 30, 30)),
         LabelKind::State(state) => (of_state(state), (0, 0, 0)),
@@ -61,10 +61,7 @@ fn meaning(kind: LabelKind) -> &'static str {
     match kind {
         LabelKind::Method => "application",
         LabelKind::JdkMethod => "JDK",
-        LabelKind::Lock(WaitKind::Monitor) => "monitor",
-        LabelKind::Lock(WaitKind::ObjectWait | WaitKind::Condition) => "condition",
-        LabelKind::Lock(WaitKind::Park) => "park",
-        LabelKind::Lock(_) => "java.util.concurrent lock",
+        LabelKind::Lock(kind) => kind.family().name(),
         LabelKind::Thread => "thread",
         LabelKind::Group => "group",
         LabelKind::State(state) => state.name(),
@@ -114,7 +111,7 @@ mod tests {
 
     /// Every kind of frame.
     fn kinds() -> impl Iterator<Item = LabelKind> {
-        let locks = WaitKind::ALL.map(LabelKind::Lock);
+        let locks = tyrion_wire::WaitKind::ALL.map(LabelKind::Lock);
         let states = State::ALL.map(LabelKind::State);
         let others = [LabelKind::Method, LabelKind::JdkMethod, LabelKind::Thread, LabelKind::Group];
         others.into_iter().chain(locks).chain(states)

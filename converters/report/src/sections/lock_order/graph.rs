@@ -56,7 +56,7 @@ struct Known {
 
 impl Known {
     fn is_read(&self) -> bool {
-        self.kind == WaitKind::LockRead
+        self.kind.is_shared()
     }
 }
 

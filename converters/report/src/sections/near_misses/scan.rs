@@ -249,7 +249,7 @@ impl<'a> Scanner<'a> {
         let kind = |run, place| Some(self.place(run, event.object.0, place)?.kind);
         let (before, after) = (kind(last.run, last.place)?, kind(event.run, event.place)?);
         let overlap = entered_ns < last.at_ns;
-        let together = before == WaitKind::LockRead && after == WaitKind::LockRead;
+        let together = before.is_shared() && after.is_shared();
         // Permits are for several at a time, and so are locks of readers.
         // Whoever else seems to come in too early is off by the clock.
         if last.thread_key == event.thread_key
