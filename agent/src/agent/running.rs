@@ -141,7 +141,7 @@ pub fn choose_trace(
     if asked == before {
         return Ok(());
     }
-    asked.check().map_err(AgentError::Options)?;
+    asked.check().map_err(|wrong| AgentError::Options(wrong.into()))?;
     if let Some(trace) = trace::active() {
         // The log says that each hold is a record only as long as that is so.
         if trace.is_on() && !asked.every_event {
