@@ -4,7 +4,8 @@ use crate::{
     clock::{self, ThreadClock},
     sync::lock,
 };
-use std::{cell::Cell, sync::Mutex};
+use std::{cell::Cell, io, sync::Mutex};
+use thiserror::Error;
 
 thread_local! {
     /// Whether this OS thread is one of the agent's own.
@@ -17,15 +18,26 @@ pub fn is_agents() -> bool {
     IS_AGENTS.try_with(Cell::get).unwrap_or(true)
 }
 
+/// A thread of the agent's own that could not be started.
+#[derive(Debug, Error)]
+#[error("no thread {name}: {error}")]
+pub struct NoThread {
+    name: String,
+    error: io::Error,
+}
+
 /// Starts a thread that the JVM does not know.
-pub fn thread(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), String> {
+///
+/// # Errors
+/// As `pthread_create(3)`.
+pub fn thread(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), NoThread> {
     let body = || {
         block_signals();
         let _ = IS_AGENTS.try_with(|is| is.set(true));
         counted(body);
     };
     let thread = std::thread::Builder::new().name(name.to_owned()).spawn(body);
-    thread.map(drop).map_err(|error| format!("no thread {name}: {error}"))
+    thread.map(drop).map_err(|error| NoThread { name: name.to_owned(), error })
 }
 
 /// What the agent's threads have used of the CPU.

@@ -21,7 +21,7 @@ use tyrion_options::{Counts, Locks, Mode, Options, check, find, join_escaped};
 /// # Errors
 /// What is wrong, for the user.
 pub fn check_file(file: &Path) -> Result<(), Failure> {
-    check("file", file.as_os_str().as_bytes()).map_err(Failure::Usage)
+    check("file", file.as_os_str().as_bytes()).map_err(|wrong| Failure::Usage(wrong.into()))
 }
 
 /// The same of a path that is sent to a JVM that runs already, as text.

@@ -5,7 +5,10 @@ mod time;
 
 pub(crate) use time::{HOUR_NS, Length, Period, ThresholdKind};
 
-use crate::values::{HoldSampling, Mode, NamePattern};
+use crate::{
+    error::Wrong,
+    values::{HoldSampling, Mode, NamePattern},
+};
 use std::{ffi::OsStr, fmt::Display, os::unix::ffi::OsStrExt, path::PathBuf, str::FromStr};
 use tyrion_wire::pattern::Pattern;
 
@@ -18,8 +21,8 @@ pub trait Kind {
     ///
     /// # Errors
     /// What is wrong, to follow `name=value `.
-    fn read(&self, value: &[u8]) -> Result<Self::Value, String> {
-        let text = std::str::from_utf8(value).map_err(|_| "is not UTF-8".to_owned())?;
+    fn read(&self, value: &[u8]) -> Result<Self::Value, Wrong> {
+        let text = std::str::from_utf8(value).map_err(|_| Wrong::new("is not UTF-8"))?;
         self.read_text(text)
     }
 
@@ -27,7 +30,7 @@ pub trait Kind {
     ///
     /// # Errors
     /// What is wrong, to follow `name=value `.
-    fn read_text(&self, text: &str) -> Result<Self::Value, String>;
+    fn read_text(&self, text: &str) -> Result<Self::Value, Wrong>;
 
     /// As the user would write it.
     fn write(&self, value: &Self::Value) -> String;
@@ -83,10 +86,11 @@ pub(crate) struct Number<N> {
 impl<N: FromStr + PartialOrd + Display> Kind for Number<N> {
     type Value = N;
 
-    fn read_text(&self, text: &str) -> Result<N, String> {
+    fn read_text(&self, text: &str) -> Result<N, Wrong> {
         let range = &self.from..=&self.to;
         let number = text.parse().ok().filter(|number| range.contains(&number));
-        number.ok_or_else(|| format!("is not a number from {} to {}", self.from, self.to))
+        number
+            .ok_or_else(|| Wrong::new(format!("is not a number from {} to {}", self.from, self.to)))
     }
 
     fn write(&self, value: &N) -> String {
@@ -111,11 +115,11 @@ pub(crate) struct Flag;
 impl Kind for Flag {
     type Value = bool;
 
-    fn read_text(&self, text: &str) -> Result<bool, String> {
+    fn read_text(&self, text: &str) -> Result<bool, Wrong> {
         match text {
             "true" | "on" | "yes" => Ok(true),
             "false" | "off" | "no" => Ok(false),
-            _ => Err("is neither true nor false".to_owned()),
+            _ => Err(Wrong::new("is neither true nor false")),
         }
     }
 
@@ -134,14 +138,14 @@ pub(crate) struct Choice<T: 'static>(pub &'static [(&'static str, T)]);
 impl<T: Copy + PartialEq> Kind for Choice<T> {
     type Value = T;
 
-    fn read_text(&self, text: &str) -> Result<T, String> {
+    fn read_text(&self, text: &str) -> Result<T, Wrong> {
         let known = self.0.iter().find(|(name, _)| *name == text);
         known.map(|(_, value)| *value).ok_or_else(|| {
             let names: Vec<&str> = self.0.iter().map(|(name, _)| *name).collect();
-            match names[..] {
+            Wrong::new(match names[..] {
                 [one, other] => format!("is neither {one} nor {other}"),
                 _ => format!("is none of {}", names.join(", ")),
-            }
+            })
         })
     }
 
@@ -162,8 +166,9 @@ pub(crate) struct ModeKind;
 impl Kind for ModeKind {
     type Value = Mode;
 
-    fn read_text(&self, text: &str) -> Result<Mode, String> {
-        Mode::parse(text).ok_or_else(|| format!("is none of {}", Mode::NAMES.join(", ")))
+    fn read_text(&self, text: &str) -> Result<Mode, Wrong> {
+        let wrong = || Wrong::new(format!("is none of {}", Mode::NAMES.join(", ")));
+        Mode::parse(text).ok_or_else(wrong)
     }
 
     fn write(&self, value: &Mode) -> String {
@@ -182,8 +187,8 @@ pub(crate) struct Share;
 impl Kind for Share {
     type Value = HoldSampling;
 
-    fn read_text(&self, text: &str) -> Result<HoldSampling, String> {
-        let wrong = || "is neither all, none nor a share like 1/64".to_owned();
+    fn read_text(&self, text: &str) -> Result<HoldSampling, Wrong> {
+        let wrong = || Wrong::new("is neither all, none nor a share like 1/64");
         HoldSampling::parse(text).ok_or_else(wrong)
     }
 
@@ -212,7 +217,7 @@ impl Size {
 impl Kind for Size {
     type Value = u64;
 
-    fn read_text(&self, text: &str) -> Result<u64, String> {
+    fn read_text(&self, text: &str) -> Result<u64, Wrong> {
         let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
         let (number, unit) = text.split_at(digits);
         let shift = match unit {
@@ -225,10 +230,10 @@ impl Kind for Size {
         let bytes =
             number.parse::<u64>().ok().zip(shift).and_then(|(n, shift)| n.checked_mul(1 << shift));
         match bytes {
-            Some(bytes) if bytes < Self::LEAST => Err("is too small; use 64k at least".to_owned()),
-            Some(bytes) if bytes > Self::MOST => Err("is too large; use 128g at most".to_owned()),
+            Some(bytes) if bytes < Self::LEAST => Err(Wrong::new("is too small; use 64k at least")),
+            Some(bytes) if bytes > Self::MOST => Err(Wrong::new("is too large; use 128g at most")),
             Some(bytes) => Ok(bytes),
-            None => Err("is not a size like 64m, 1g or 500000000".to_owned()),
+            None => Err(Wrong::new("is not a size like 64m, 1g or 500000000")),
         }
     }
 
@@ -250,7 +255,7 @@ pub(crate) struct Patterns;
 impl Kind for Patterns {
     type Value = Vec<Pattern>;
 
-    fn read_text(&self, text: &str) -> Result<Vec<Pattern>, String> {
+    fn read_text(&self, text: &str) -> Result<Vec<Pattern>, Wrong> {
         let patterns = text.split(';').map(str::trim).filter(|pattern| !pattern.is_empty());
         Ok(patterns.map(Pattern::new).collect())
     }
@@ -271,8 +276,9 @@ pub(crate) struct Names;
 impl Kind for Names {
     type Value = NamePattern;
 
-    fn read_text(&self, text: &str) -> Result<NamePattern, String> {
-        NamePattern::parse(text).map_err(|error| format!("is not a regular expression: {error}"))
+    fn read_text(&self, text: &str) -> Result<NamePattern, Wrong> {
+        NamePattern::parse(text)
+            .map_err(|error| Wrong::new(format!("is not a regular expression: {error}")))
     }
 
     fn write(&self, value: &NamePattern) -> String {
@@ -291,17 +297,17 @@ pub(crate) struct Path;
 impl Kind for Path {
     type Value = PathBuf;
 
-    fn read(&self, value: &[u8]) -> Result<PathBuf, String> {
+    fn read(&self, value: &[u8]) -> Result<PathBuf, Wrong> {
         if value.is_empty() {
-            return Err("needs a path".to_owned());
+            return Err(Wrong::new("needs a path"));
         }
         if String::from_utf8_lossy(value).contains(char::is_control) {
-            return Err("must not hold control characters; name another file".to_owned());
+            return Err(Wrong::new("must not hold control characters; name another file"));
         }
         Ok(PathBuf::from(OsStr::from_bytes(value)))
     }
 
-    fn read_text(&self, text: &str) -> Result<PathBuf, String> {
+    fn read_text(&self, text: &str) -> Result<PathBuf, Wrong> {
         self.read(text.as_bytes())
     }
 
@@ -320,7 +326,7 @@ pub(crate) struct Text;
 impl Kind for Text {
     type Value = String;
 
-    fn read_text(&self, text: &str) -> Result<String, String> {
+    fn read_text(&self, text: &str) -> Result<String, Wrong> {
         Ok(text.to_owned())
     }
 

@@ -14,11 +14,13 @@
 //! To add an option, add it to `table.rs` and use its field.
 #![forbid(unsafe_code)]
 
+mod error;
 mod kinds;
 mod parse;
 mod table;
 mod values;
 
+pub use error::Wrong;
 pub use kinds::{About, Form, Kind};
 pub use parse::{Mistake, check, join_escaped};
 pub use table::entry::{Counts, Entry, Later, Logged, Reach};

@@ -2,7 +2,7 @@
 //! value is written with a backslash before it.
 
 use crate::{
-    Counts, Entry, find,
+    Counts, Entry, Wrong, find,
     table::{
         Options, TABLE, TraceOptions,
         entry::{Later, Reach},
@@ -32,7 +32,7 @@ pub struct Mistake {
 ///
 /// # Errors
 /// What is wrong, in one line, as the agent says it.
-pub fn check(name: &str, value: &[u8]) -> Result<(), String> {
+pub fn check(name: &str, value: &[u8]) -> Result<(), Wrong> {
     Options::default().set(name, value)
 }
 
@@ -68,26 +68,29 @@ impl Options {
                 continue;
             }
             let (key, value) = key_and_value(&pair);
-            if let Err(message) = options.set(key.trim(), value) {
-                mistake.get_or_insert(message);
+            if let Err(wrong) = options.set(key.trim(), value) {
+                mistake.get_or_insert(wrong);
             }
         }
-        if let Err(message) = options.check_needs().and_then(|()| options.trace.check()) {
-            mistake.get_or_insert(message);
+        if let Err(wrong) = options.check_needs().and_then(|()| options.trace.check()) {
+            mistake.get_or_insert(wrong);
         }
         options.settle();
         match mistake {
-            Some(message) => Err(Mistake { message, strict: options.strict, reply: options.reply }),
+            Some(wrong) => {
+                let message = wrong.into();
+                Err(Mistake { message, strict: options.strict, reply: options.reply })
+            }
             None => Ok(options),
         }
     }
 
-    fn set(&mut self, name: &str, value: &[u8]) -> Result<(), String> {
+    fn set(&mut self, name: &str, value: &[u8]) -> Result<(), Wrong> {
         let Some(entry) = find(name) else {
             let known = TABLE.iter().filter(|entry| entry.reach != Reach::Internal);
             let known: Vec<&str> = known.map(|entry| entry.name).collect();
             let message = format!("unknown option {name}; known are {}", known.join(", "));
-            return Err(harmless::text(&message).into_owned());
+            return Err(Wrong::new(harmless::text(&message)));
         };
         // Also where the value is wrong: it was meant to be given.
         if !self.is_given(entry.name) {
@@ -97,15 +100,15 @@ impl Options {
     }
 
     /// Refuses an option without the one that it needs.
-    fn check_needs(&self) -> Result<(), String> {
+    fn check_needs(&self) -> Result<(), Wrong> {
         for entry in TABLE.iter().filter(|entry| self.is_given(entry.name)) {
             if let Some(needed) = entry.needs.filter(|needed| !self.is_given(needed)) {
                 let example = find(needed).map(|entry| entry.about().accepted.swap_remove(0));
-                return Err(format!(
+                return Err(Wrong::new(format!(
                     "{} needs {needed}, as in {needed}={}",
                     entry.name,
                     example.unwrap_or_default()
-                ));
+                )));
             }
         }
         Ok(())
@@ -205,7 +208,7 @@ impl TraceOptions {
     ///
     /// # Errors
     /// Which ones, and what to do.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), Wrong> {
         let every = match self {
             TraceOptions { adaptive: false, .. } => return Ok(()),
             TraceOptions { every_event: true, .. } => "events=all",
@@ -213,7 +216,7 @@ impl TraceOptions {
             TraceOptions { precise: true, .. } => "precise=true",
             _ => return Ok(()),
         };
-        Err(format!("{every} needs every acquisition; use it with count=full"))
+        Err(Wrong::new(format!("{every} needs every acquisition; use it with count=full")))
     }
 
     /// The same with the conclusions from options that concern each other. As they were

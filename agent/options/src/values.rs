@@ -193,8 +193,8 @@ impl NamePattern {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn parse(text: &str) -> Result<NamePattern, String> {
-        Regex::new(text).map(NamePattern).map_err(|error| error.to_string())
+    pub fn parse(text: &str) -> Result<NamePattern, regex_lite::Error> {
+        Regex::new(text).map(NamePattern)
     }
 
     /// As the user wrote it.

@@ -8,7 +8,8 @@
 //! latches, futures.
 
 use crate::{JdkClass, probe::wait as probe};
-use tyrion_bytecode::{ClassFile, Exit, Member, Method, MethodPlan, Op, instrument};
+use thiserror::Error;
+use tyrion_bytecode::{ClassError, ClassFile, Exit, Member, Method, MethodPlan, Op, instrument};
 
 /// The classes that get these probes.
 pub const CLASSES: [JdkClass; 5] = [
@@ -27,20 +28,31 @@ pub struct Probed {
     pub left: Vec<String>,
 }
 
+/// Why nothing could be added to a class of the JDK.
+#[derive(Debug, Error)]
+pub enum NoProbes {
+    /// It is no class that can be read.
+    #[error(transparent)]
+    Class(#[from] ClassError),
+    /// No method of it is known.
+    #[error("no method to wait in was found")]
+    NoMethod,
+}
+
 /// Adds the probes to one of [`CLASSES`], with `wakers` those, too, that tell who ends
 /// waits.
 ///
 /// # Errors
-/// In words, why nothing could be added.
-pub fn add_probes(to: JdkClass, bytes: &[u8], wakers: bool) -> Result<Probed, String> {
-    let class = ClassFile::parse(bytes).map_err(|error| error.to_string())?;
+/// Why nothing could be added.
+pub fn add_probes(to: JdkClass, bytes: &[u8], wakers: bool) -> Result<Probed, NoProbes> {
+    let class = ClassFile::parse(bytes)?;
     let instrumented = instrument(&class, |method| match wakers {
         true => plan_with_wakers(to, method),
         false => plan(to, method),
     });
     let left =
         instrumented.left.iter().map(|left| format!("{}: {}", left.name, left.reason)).collect();
-    let bytes = instrumented.bytes.ok_or("no method to wait in was found")?;
+    let bytes = instrumented.bytes.ok_or(NoProbes::NoMethod)?;
     Ok(Probed { bytes, left })
 }
 

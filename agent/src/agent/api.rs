@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     jvm::{
-        Java, Object, Ti,
+        Java, JvmError, Object, Ti,
         setup::{call_static_int, set_static_boolean},
     },
     message::{PANICKED, say},
@@ -69,7 +69,7 @@ pub fn announce(ti: Ti, env: *mut JNIEnv) {
     }
 }
 
-fn announce_to(env: *mut JNIEnv, class: Object<'_>) -> Result<(), String> {
+fn announce_to(env: *mut JNIEnv, class: Object<'_>) -> Result<(), JvmError> {
     let deadline = Instant::now() + LINK_PATIENCE;
     while let Err(reason) = call_static_int(env, class, "state0") {
         if Instant::now() > deadline {
@@ -150,7 +150,7 @@ extern "system" fn enable(env: *mut JNIEnv, _: jclass, on: jboolean) {
             && !log.is_closed()
             && let Err(reason) = switch(recorder, env, on)
         {
-            say(&reason);
+            say(&reason.to_string());
         }
     });
     clear_exception(env);

@@ -2,7 +2,9 @@
 //! the one that is there.
 
 use super::{
-    api, home, hooks,
+    api,
+    error::AgentError,
+    home, hooks,
     running::{
         change_locks, choose_trace, give_up, is_to_record, locks, note_mode, recorder,
         set_threshold_ns, status, switch,
@@ -21,12 +23,7 @@ use crate::{
     trace,
 };
 use jvmti_bindings::sys::jni::JNIEnv;
-use std::{
-    fs::OpenOptions,
-    io::{self, Write},
-    path::Path,
-};
-use tyrion_wire::harmless;
+use std::{fs::OpenOptions, io::Write};
 
 /// The agent was loaded into a running JVM: does what `options` say, on a
 /// thread of its own, and puts the answer into the file that they name.
@@ -39,13 +36,15 @@ pub fn attach(vm: Vm, jvmti: Jvmti, options: &[u8]) {
     let body = move || {
         let options = match Options::parse(&options) {
             Ok(options) => options,
-            Err(mistake) => return answer_with(&mistake.reply, Err(mistake.message)),
+            Err(mistake) => {
+                return answer_with(&mistake.reply, Err(AgentError::Options(mistake.message)));
+            }
         };
         let reply = options.reply.clone();
         home::take(&options.home);
         let answer = vm
             .with_thread(|env| obey(vm, jvmti, env, &options))
-            .unwrap_or_else(|| Err("the JVM takes no more threads".to_owned()));
+            .unwrap_or(Err(AgentError::NoMoreThreads));
         answer_with(&reply, answer);
     };
     let guarded = || {
@@ -54,16 +53,16 @@ pub fn attach(vm: Vm, jvmti: Jvmti, options: &[u8]) {
         }
     };
     if let Err(error) = thread("tyrion-attach", guarded) {
-        say(&error);
+        say(&error.to_string());
     }
 }
 
 /// Tells the user how a command ended: in the file that was named for that,
 /// and a failure on stderr if there is none.
-fn answer_with(reply: &str, answer: Result<String, String>) {
+fn answer_with(reply: &str, answer: Result<String, AgentError>) {
     if reply.is_empty() {
         if let Err(reason) = answer {
-            say(&reason);
+            say(&reason.to_string());
         }
         return;
     }
@@ -81,12 +80,12 @@ fn answer_with(reply: &str, answer: Result<String, String>) {
 }
 
 /// Does what a command asks: the answer, `key=value` lines.
-fn obey(vm: Vm, jvmti: Jvmti, env: *mut JNIEnv, options: &Options) -> Result<String, String> {
+fn obey(vm: Vm, jvmti: Jvmti, env: *mut JNIEnv, options: &Options) -> Result<String, AgentError> {
     // Two that are given at the same moment must not both find nothing loaded.
     let mut sessions = lock(&TIMED_SESSIONS);
     match (options.command, recorder()) {
         (Command::Status, None) => Ok("state=not loaded\n".to_owned()),
-        (Command::Stop | Command::EndSample(_), None) => Err("the agent is not loaded".to_owned()),
+        (Command::Stop | Command::EndSample(_), None) => Err(AgentError::NotLoaded),
         (Command::Status, Some(recorder)) => Ok(status(recorder)),
         (Command::Stop, Some(recorder)) => {
             switch(recorder, env, false)?;
@@ -101,7 +100,7 @@ fn obey(vm: Vm, jvmti: Jvmti, env: *mut JNIEnv, options: &Options) -> Result<Str
         (Command::Start, None) => {
             start::begin(start::prepare(jvmti, options.clone())?, env, true)?;
             api::announce(jvmti.0, env);
-            let recorder = recorder().ok_or("the agent did not start")?;
+            let recorder = recorder().ok_or(AgentError::NotStarted)?;
             let session = match options.sample_for {
                 Some(length) => timed_session::begin(&mut sessions, vm, options, true, length)?,
                 None => String::new(),
@@ -118,26 +117,22 @@ fn go_on(
     env: *mut JNIEnv,
     options: &Options,
     sessions: &mut TimedSessions,
-) -> Result<String, String> {
+) -> Result<String, AgentError> {
     if recorder.log().is_dead() {
-        let reason = recorder.why_it_gave_up().map_or(String::new(), |why| format!(" ({why})"));
-        return Err(format!("the log can no longer be written{reason}; restart the JVM"));
+        let why = recorder.why_it_gave_up().map(str::to_owned);
+        return Err(AgentError::DeadLog { why });
     }
     // Whoever took a sample has asked for nothing that lasts.
     let start_over = home::has(&recorder.log().path()) && locks() == Locks::Nothing;
     if options.sample_for.is_none() {
         if let Some(reason) = cannot_change(options) {
-            return Err(reason);
+            return Err(AgentError::Options(reason));
         }
         // First: the disk of another log may have room.
         choose_log(recorder, options)?;
     }
-    if let Err(reason) = recorder.log().try_for_room() {
-        let then = match is_to_record() {
-            true => "recording goes on when there is",
-            false => "try again when there is",
-        };
-        return Err(format!("there is no room for the log ({reason}); {then}"));
+    if let Err(trouble) = recorder.log().try_for_room() {
+        return Err(AgentError::NoRoom { trouble, recording: is_to_record() });
     }
     if let Some(length) = options.sample_for {
         let session = timed_session::begin(sessions, vm, options, false, length)?;
@@ -164,7 +159,7 @@ fn cannot_change(options: &Options) -> Option<String> {
 
 /// Has the log go on in another file, if the user wants another one, or files of
 /// another length.
-fn choose_log(recorder: &Recorder, options: &Options) -> Result<(), String> {
+fn choose_log(recorder: &Recorder, options: &Options) -> Result<(), AgentError> {
     let log = recorder.log();
     let now = log.path();
     let wanted = options.path(std::process::id());
@@ -179,7 +174,7 @@ fn choose_log(recorder: &Recorder, options: &Options) -> Result<(), String> {
             return Ok(());
         }
         let created = names::create(&wanted, options.overwrite);
-        Some(created.map_err(|error| no_log(&wanted, &error))?)
+        Some(created.map_err(|error| AgentError::of_log(&wanted, error))?)
     } else {
         None
     };
@@ -192,7 +187,7 @@ fn choose_log(recorder: &Recorder, options: &Options) -> Result<(), String> {
     {
         names::remove_earlier(path);
     }
-    log.go_on_in(file, rotation).map_err(|error| no_log(&wanted, &error))?;
+    log.go_on_in(file, rotation).map_err(|error| AgentError::of_log(&wanted, error))?;
     if is_unnamed {
         // What it had, whoever took the sample has read.
         let _ = std::fs::remove_file(now);
@@ -213,11 +208,6 @@ fn rotation(options: &Options, now: Option<Rotation>) -> Option<Rotation> {
     }
 }
 
-fn no_log(path: &Path, error: &io::Error) -> String {
-    let reason = format!("{}: {error}", path.display());
-    harmless::text(&reason).into_owned()
-}
-
 /// Has something else recorded from now on. Where that fails, the log says what is
 /// recorded then.
 fn change_mode(
@@ -226,7 +216,7 @@ fn change_mode(
     env: *mut JNIEnv,
     options: &Options,
     mode: Mode,
-) -> Result<(), String> {
+) -> Result<(), AgentError> {
     let changed = if mode.locks == locks() {
         Ok(())
     } else {
@@ -238,7 +228,7 @@ fn change_mode(
         let changed = change_locks(recorder, env, mode.locks, parks);
         let watched = match mode.locks {
             Locks::Nothing => Ok(()),
-            _ => start::watch_waits(vm),
+            _ => start::watch_waits(vm).map_err(AgentError::from),
         };
         changed.and(watched)
     };

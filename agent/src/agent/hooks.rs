@@ -2,10 +2,11 @@
 //! changed in a JVM that would throw compiled code away for that. What runs in their
 //! place is given: it knows who records.
 
+use super::error::AgentError;
 use crate::{
     contention::Contention,
     jvm::{
-        Java, Ti,
+        Java, JvmError, Ti,
         natives::{Replacement, replace},
         setup,
         virtual_threads::MountCallback,
@@ -53,7 +54,7 @@ static RECORDS_PARKS: AtomicBool = AtomicBool::new(false);
 /// Whether it is to be seen who unparks threads.
 static WAKERS: AtomicBool = AtomicBool::new(false);
 /// What went wrong with the replacement, if it has been tried.
-static OUTCOME: Mutex<Option<Result<(), String>>> = Mutex::new(None);
+static OUTCOME: Mutex<Option<Result<(), JvmError>>> = Mutex::new(None);
 
 /// How long the JVM may take to see the agent's library.
 const LINK_PATIENCE: Duration = Duration::from_secs(10);
@@ -88,9 +89,9 @@ pub fn provide(stand_ins: StandIns) {
 /// Has parks recorded by way of the JDK's native methods from now on.
 ///
 /// # Errors
-/// Why that cannot be, in words.
-pub fn record_parks(contention: &'static Contention, java: Java) -> Result<(), String> {
-    let stand_ins = STAND_INS.get().ok_or("nothing stands in for native methods")?;
+/// Why that cannot be.
+pub fn record_parks(contention: &'static Contention, java: Java) -> Result<(), AgentError> {
+    let stand_ins = STAND_INS.get().ok_or(AgentError::NoStandIns)?;
     let class = setup::probe_class(java)?;
     contention.infer(java);
     WAKERS.store(contention.notes_wakers(), Relaxed);
@@ -99,8 +100,8 @@ pub fn record_parks(contention: &'static Contention, java: Java) -> Result<(), S
         let called = setup::call_static(java.raw(), class.get(), "replaceNatives");
         match (lock(&OUTCOME).take(), called) {
             (Some(Ok(())), _) => break,
-            (Some(Err(reason)), _) => return Err(reason),
-            (None, Err(reason)) if Instant::now() > deadline => return Err(reason),
+            (Some(Err(reason)), _) => return Err(reason.into()),
+            (None, Err(reason)) if Instant::now() > deadline => return Err(reason.into()),
             // The JVM finds the method once the agent's library is loaded.
             (None, _) => std::thread::sleep(Duration::from_millis(1)),
         }

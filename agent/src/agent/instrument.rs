@@ -211,7 +211,7 @@ fn retransform(recorder: &Recorder, java: Java, target: JdkClass) {
     let retransformed = setup::find_class(java, target.name()).and_then(|class| {
         let result = recorder.ti().retransform(class.get());
         java.drop_local(class);
-        result.map_err(|error| format!("JVMTI: {error:?}"))
+        Ok(result?)
     });
     if let Err(reason) = retransformed {
         say(&format!("{} gets no probes: {reason}", target.name()));

@@ -10,6 +10,7 @@
 //! - [`instrument`]: which classes get whose probes; [`hooks`]: native methods in their
 //!   place, and [`hooked`] what runs then
 //! - [`children`]: the JVMs that this one starts are recorded, too
+//! - [`error`]: why something of all that is not done
 //! - [`metadata`], [`calibrate`], [`home`], [`owners`]: what a start needs
 
 mod api;
@@ -18,6 +19,7 @@ mod calibrate;
 mod callbacks;
 mod children;
 mod entry;
+mod error;
 mod home;
 mod hooked;
 mod hooks;

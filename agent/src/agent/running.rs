@@ -4,7 +4,10 @@ mod room;
 
 pub use room::follow as follow_room;
 
-use super::instrument::{self, Probes};
+use super::{
+    error::AgentError,
+    instrument::{self, Probes},
+};
 use crate::{
     contention::Contention,
     jvm::{Java, Vm},
@@ -126,19 +129,19 @@ pub fn locks() -> Locks {
 /// not given keeps its value.
 ///
 /// # Errors
-/// A message that says why it cannot; then nothing has changed.
+/// Why it cannot; then nothing has changed.
 pub fn choose_trace(
     recorder: &'static Recorder,
     env: *mut JNIEnv,
     options: &Options,
-) -> Result<(), String> {
+) -> Result<(), AgentError> {
     let mut modes = lock(&MODES);
     let before = modes.trace.clone().unwrap_or_default();
     let asked = options.trace_after(&before);
     if asked == before {
         return Ok(());
     }
-    asked.check()?;
+    asked.check().map_err(|wrong| AgentError::Options(wrong.into()))?;
     if let Some(trace) = trace::active() {
         // The log says that each hold is a record only as long as that is so.
         if trace.is_on() && !asked.every_event {
@@ -159,13 +162,13 @@ pub fn choose_trace(
 /// nothing observes them yet.
 ///
 /// # Errors
-/// A message that says what the JVM refused.
+/// What the JVM refused.
 pub fn change_locks(
     recorder: &'static Recorder,
     env: *mut JNIEnv,
     locks: Locks,
     parks: Parks,
-) -> Result<(), String> {
+) -> Result<(), AgentError> {
     let mut modes = lock(&MODES);
     modes.locks = locks;
     if !modes.probes.waits {
@@ -175,7 +178,7 @@ pub fn change_locks(
     let is_enabled = recorder.is_enabled();
     at_work(&mut modes, recorder, env, is_enabled)?;
     if modes.locks != locks {
-        return Err("trace mode could not begin; waits alone are recorded".to_owned());
+        return Err(AgentError::WaitsAlone);
     }
     Ok(())
 }
@@ -187,7 +190,7 @@ fn at_work(
     recorder: &'static Recorder,
     env: *mut JNIEnv,
     on: bool,
-) -> Result<(), String> {
+) -> Result<(), AgentError> {
     let Some(contention) = contention() else { return Ok(()) };
     let waits = on && modes.locks != Locks::Nothing;
     if waits {
@@ -209,12 +212,12 @@ fn at_work(
     // Events that end waits stay enabled, once they are.
     for event in [jvmti::JVMTI_EVENT_MONITOR_CONTENDED_ENTERED, jvmti::JVMTI_EVENT_MONITOR_WAITED] {
         if waits {
-            ti.set_event(event, true).map_err(|error| format!("JVMTI: {error:?}"))?;
+            ti.set_event(event, true)?;
         }
     }
     for event in [jvmti::JVMTI_EVENT_MONITOR_CONTENDED_ENTER, jvmti::JVMTI_EVENT_MONITOR_WAIT] {
         if waits || records_waits() {
-            ti.set_event(event, waits).map_err(|error| format!("JVMTI: {error:?}"))?;
+            ti.set_event(event, waits)?;
         } else {
             // The event may never have been permitted.
             let _ = ti.set_event(event, false);
@@ -344,8 +347,8 @@ pub fn is_to_record() -> bool {
 /// get their probes. While there is no room for the log, the request is only noted.
 ///
 /// # Errors
-/// A message that says what the JVM refused.
-pub fn switch(recorder: &'static Recorder, env: *mut JNIEnv, on: bool) -> Result<(), String> {
+/// What the JVM refused.
+pub fn switch(recorder: &'static Recorder, env: *mut JNIEnv, on: bool) -> Result<(), AgentError> {
     let mut modes = lock(&MODES);
     WANTED.store(on, Relaxed);
     room::follow_with(&mut modes, recorder, |modes| apply(modes, recorder, env))
@@ -366,7 +369,11 @@ pub fn look_for_owners(env: *mut JNIEnv) {
 }
 
 /// Switches recording on if it is wanted and there is room, otherwise off.
-fn apply(modes: &mut Modes, recorder: &'static Recorder, env: *mut JNIEnv) -> Result<(), String> {
+fn apply(
+    modes: &mut Modes,
+    recorder: &'static Recorder,
+    env: *mut JNIEnv,
+) -> Result<(), AgentError> {
     if ENDS.load(Relaxed) {
         return Ok(());
     }

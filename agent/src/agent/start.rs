@@ -1,7 +1,9 @@
 //! The agent's life: started with the JVM or attached to it, until that ends.
 
 use super::{
-    api, calibrate, children, home, hooks, metadata, owners,
+    api, calibrate, children,
+    error::AgentError,
+    home, hooks, metadata, owners,
     running::{self, give_up, recorder, switch},
     timed_session,
 };
@@ -17,7 +19,7 @@ use crate::{
     options::{Locks, Options, Threshold, Walk},
     recorder::Recorder,
     sample,
-    spawn::thread,
+    spawn::{NoThread, thread},
     sync::lock,
     trace,
 };
@@ -33,10 +35,7 @@ use std::{
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
-use tyrion_wire::{
-    harmless,
-    header::{self, Header, RecordingState},
-};
+use tyrion_wire::header::{self, Header, RecordingState};
 
 /// What `Agent_OnLoad` leaves for the moment when the JVM is up.
 static AT_START: Mutex<Option<Start>> = Mutex::new(None);
@@ -65,7 +64,7 @@ pub fn load((ti, callbacks): Jvmti, options: &[u8]) -> Result<(), (String, bool)
         return Ok(());
     }
     let strict = options.strict;
-    let start = prepare((ti, callbacks), options).map_err(|reason| (reason, strict))?;
+    let start = prepare((ti, callbacks), options).map_err(|reason| (reason.to_string(), strict))?;
     *at_start = Some(start);
     api::expect(true);
     let on = |event| ti.set_event(event, true).map_err(|e| (format!("JVMTI: {e:?}"), strict));
@@ -73,7 +72,7 @@ pub fn load((ti, callbacks): Jvmti, options: &[u8]) -> Result<(), (String, bool)
 }
 
 /// Asks for what the agent needs of the JVM, and creates the log's file.
-pub fn prepare((ti, callbacks): Jvmti, options: Options) -> Result<Start, String> {
+pub fn prepare((ti, callbacks): Jvmti, options: Options) -> Result<Start, AgentError> {
     ti.add_capabilities(&[
         |c: &mut jvmtiCapabilities| c.set_can_get_source_file_name(true),
         |c| c.set_can_get_line_numbers(true),
@@ -82,23 +81,20 @@ pub fn prepare((ti, callbacks): Jvmti, options: Options) -> Result<Start, String
         |c| c.set_can_support_virtual_threads(true),
         |c| c.set_can_generate_garbage_collection_events(true),
     ])
-    .and_then(|()| ti.set_callbacks(&callbacks()))
-    .map_err(|error| format!("JVMTI: {error:?}"))?;
+    .and_then(|()| ti.set_callbacks(&callbacks()))?;
     allow(ti, options.mode().locks)?;
     trace::ticks::anchor();
     let path = options.path(std::process::id());
-    let (file, path) = names::create(&path, options.overwrite).map_err(|error| {
-        let reason = format!("{}: {error}", path.display());
-        harmless::text(&reason).into_owned()
-    })?;
+    let (file, path) = names::create(&path, options.overwrite)
+        .map_err(|error| AgentError::of_log(&path, error))?;
     Ok(Start { ti, options, file, path })
 }
 
 /// Asks for what it takes to record so much of locks.
 ///
 /// # Errors
-/// In words, that this JVM cannot.
-pub fn allow(ti: Ti, locks: Locks) -> Result<(), String> {
+/// This JVM cannot.
+pub fn allow(ti: Ti, locks: Locks) -> Result<(), AgentError> {
     if locks == Locks::Nothing {
         return Ok(());
     }
@@ -109,11 +105,10 @@ pub fn allow(ti: Ti, locks: Locks) -> Result<(), String> {
         |c| c.set_can_get_constant_pool(true),
         // Not those of owned monitors: they cost JDK 11 its escape analysis.
         |c| c.set_can_get_current_contended_monitor(true),
-    ])
-    .map_err(|error| format!("JVMTI: {error:?}"))?;
+    ])?;
     match ti.capabilities().can_generate_monitor_events() {
         true => Ok(()),
-        false => Err("this JVM does not report contended monitors".to_owned()),
+        false => Err(AgentError::NoMonitors),
     }
 }
 
@@ -154,7 +149,7 @@ pub fn vm_death(env: *mut JNIEnv) {
 }
 
 /// Opens the log and begins to record. A failure leaves nothing behind.
-pub fn begin(start: Start, env: *mut JNIEnv, attached: bool) -> Result<(), String> {
+pub fn begin(start: Start, env: *mut JNIEnv, attached: bool) -> Result<(), AgentError> {
     let Start { ti, options, file, path } = start;
     let result = open(ti, &options, file, &path, env, attached);
     if result.is_err() {
@@ -185,9 +180,8 @@ fn open(
     path: &Path,
     env: *mut JNIEnv,
     attached: bool,
-) -> Result<&'static Recorder, String> {
-    let fields =
-        Fields::find(env).map_err(|reason| format!("this JVM is not as expected: {reason}"))?;
+) -> Result<&'static Recorder, AgentError> {
+    let fields = Fields::find(env).map_err(AgentError::UnknownJvm)?;
     let mode = options.mode();
     // SAFETY: the environment is the current thread's.
     let java = unsafe { Java::new(env) };
@@ -197,7 +191,7 @@ fn open(
     };
     hooks::redefinition_is_dear(ti, attached || mode.locks == Locks::Nothing);
     let parks = hooks::chosen(options.parks, mode.locks);
-    let vm = Vm::of(env).ok_or("no JVM")?;
+    let vm = Vm::of(env).ok_or(AgentError::NoJvm)?;
     let exports = ti.any_function().and_then(Exports::find);
     let monitors = owners::find((ti, java), vm, exports.as_ref(), &fields);
     let told = (parks, &*origin, monitors.err());
@@ -221,13 +215,13 @@ fn open(
         names::remove_earlier(path);
     }
     let log = Log::start(file, path.to_owned(), header.clone(), options.rotation())
-        .map_err(|error| format!("{}: {error}", path.display()))?;
+        .map_err(|error| AgentError::of_log(path, error))?;
     for event in [
         jvmti::JVMTI_EVENT_VM_DEATH,
         jvmti::JVMTI_EVENT_THREAD_START,
         jvmti::JVMTI_EVENT_THREAD_END,
     ] {
-        ti.set_event(event, true).map_err(|error| format!("JVMTI: {error:?}"))?;
+        ti.set_event(event, true)?;
     }
     // Fails before JDK 21, where there are none.
     let _ = ti.set_event(jvmti::JVMTI_EVENT_VIRTUAL_THREAD_END, true);
@@ -269,7 +263,7 @@ fn open(
 }
 
 /// Has a thread of the agent's own look after waits, unless one does.
-pub fn watch_waits(vm: Vm) -> Result<(), String> {
+pub fn watch_waits(vm: Vm) -> Result<(), NoThread> {
     static WATCHED: AtomicBool = AtomicBool::new(false);
     let Some(contention) = running::contention() else { return Ok(()) };
     if WATCHED.swap(true, Relaxed) {
@@ -311,7 +305,7 @@ fn walker(
 
 /// The thread that keeps the log ahead of its writers. The JVM does not know
 /// it, so it appears nowhere.
-fn spawn_helper(recorder: &'static Recorder) -> Result<(), String> {
+fn spawn_helper(recorder: &'static Recorder) -> Result<(), NoThread> {
     let body = move || {
         let keep = || recorder.keep_log(sample::leave, running::follow_room);
         let kept = std::panic::catch_unwind(keep);

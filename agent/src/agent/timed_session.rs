@@ -3,14 +3,18 @@
 //! Afterwards the JVM is to be as it was found. The agent sees to that itself,
 //! since whoever asked for the sample may be killed before it ends.
 
-use super::running::{give_up, recorder, switch};
+use super::{
+    error::AgentError,
+    running::{give_up, recorder, switch},
+};
 use crate::{
     clock,
     jvm::Vm,
     message::{PANICKED, say},
     options::{DEFAULT_PERIOD_NS, NamePattern, Options, SampleOptions},
     recorder::Recorder,
-    sample, spawn,
+    sample,
+    spawn::{self, NoThread},
     sync::lock,
 };
 use jvmti_bindings::sys::jni::JNIEnv;
@@ -89,7 +93,7 @@ impl TimedSessions {
 
     /// Leaves the JVM as it was before the first of them, but for what the user
     /// or the program has said since.
-    fn restore(&mut self, recorder: &'static Recorder, env: *mut JNIEnv) -> Result<(), String> {
+    fn restore(&mut self, recorder: &'static Recorder, env: *mut JNIEnv) -> Result<(), AgentError> {
         let switched = switch_back(recorder, env);
         self.restore_settings();
         switched
@@ -107,7 +111,7 @@ fn is_wanted() -> bool {
 }
 
 /// Pauses recording that was on for samples alone.
-fn switch_back(recorder: &'static Recorder, env: *mut JNIEnv) -> Result<(), String> {
+fn switch_back(recorder: &'static Recorder, env: *mut JNIEnv) -> Result<(), AgentError> {
     if is_wanted() {
         return Ok(());
     }
@@ -126,13 +130,16 @@ fn sample_lasting() {
 
 /// A sample begins: what the answer says of it. `is_new` says that the agent
 /// was loaded for it.
+///
+/// # Errors
+/// When no thread can see to it that the sample ends.
 pub fn begin(
     sessions: &mut TimedSessions,
     vm: Vm,
     options: &Options,
     is_new: bool,
     length: Duration,
-) -> Result<String, String> {
+) -> Result<String, NoThread> {
     if !sessions.watched {
         spawn::thread("tyrion-session", move || watch(vm))?;
         sessions.watched = true;
@@ -179,13 +186,13 @@ fn describe(options: &SampleOptions) -> String {
 /// now, and finds all that was seen so far, whoever else is still sampling.
 ///
 /// # Errors
-/// In words, what the JVM did not want.
+/// What the JVM did not want.
 pub fn end(
     sessions: &mut TimedSessions,
     number: u64,
     recorder: &'static Recorder,
     env: *mut JNIEnv,
-) -> Result<bool, String> {
+) -> Result<bool, AgentError> {
     let known = sessions.open.iter().any(|session| session.number == number);
     if sessions.remove(|session| session.number == number) {
         sessions.restore(recorder, env)?;

@@ -19,10 +19,12 @@ const NO_CLASS: jint =
 
 impl Ti {
     /// All loaded classes, as local references.
-    pub fn loaded_classes<'j>(&self, _: Java<'j>) -> Result<Vec<Local<'j>>> {
+    pub fn loaded_classes<'j>(&self, java: Java<'j>) -> Result<Vec<Local<'j>>> {
         let mut count: jint = 0;
         let mut classes: *mut jclass = ptr::null_mut();
         call!(self, GetLoadedClasses, &mut count, &mut classes)?;
+        // So many references were not announced to JNI.
+        java.expect_locals(count);
         let classes = self.take_array(classes, count).into_iter();
         // SAFETY: JVMTI's answer is local references of the current native frame,
         // and they are ours.

@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod code;
+mod error;
 pub mod java;
 mod loaded;
 pub mod loaders;
@@ -17,6 +18,7 @@ pub mod virtual_threads;
 pub mod vm;
 pub mod walk;
 
+pub use error::JvmError;
 pub use java::{Java, Local, Object};
 pub use ti::Ti;
 pub use vm::Vm;

@@ -6,7 +6,7 @@
 //! JNI's function for it exchanged for that moment, they tell us instead.
 
 use super::{
-    Java, Object, Ti,
+    Java, JvmError, Object, Ti,
     setup::{call_static, find_class},
     ti::call,
 };
@@ -81,15 +81,15 @@ unsafe extern "system" fn register_or_tell(
 
 /// Where the code of native methods is that a class of the JDK registers by a
 /// method `registerNatives` of its own.
-fn ask(ti: Ti, java: Java, class: Object<'_>) -> Result<Vec<Told>, String> {
+fn ask(ti: Ti, java: Java, class: Object<'_>) -> Result<Vec<Told>, JvmError> {
     let mut table: *mut JNINativeInterface_ = ptr::null_mut();
-    call!(ti, GetJNIFunctionTable, &mut table).map_err(|error| format!("JVMTI: {error:?}"))?;
+    call!(ti, GetJNIFunctionTable, &mut table)?;
     // SAFETY: on success it is a table of ours, with room for all functions.
     let functions = unsafe { &mut *table };
     let original = *REGISTER.get_or_init(|| functions.RegisterNatives);
     functions.RegisterNatives = register_or_tell;
     TOLD.with_borrow_mut(|told| *told = Some(Vec::new()));
-    let asked = call!(ti, SetJNIFunctionTable, table).map_err(|error| format!("JVMTI: {error:?}"));
+    let asked = call!(ti, SetJNIFunctionTable, table).map_err(JvmError::from);
     let asked = asked.and_then(|()| call_static(java.raw(), class, "registerNatives"));
     // SAFETY: as above.
     unsafe { (*table).RegisterNatives = original };
@@ -97,7 +97,7 @@ fn ask(ti: Ti, java: Java, class: Object<'_>) -> Result<Vec<Told>, String> {
     let told = TOLD.with_borrow_mut(Option::take).unwrap_or_default();
     ti.free(table.cast());
     asked?;
-    restored.map_err(|error| format!("JVMTI: {error:?}"))?;
+    restored?;
     Ok(told)
 }
 
@@ -105,16 +105,16 @@ fn ask(ti: Ti, java: Java, class: Object<'_>) -> Result<Vec<Told>, String> {
 /// boot loader's calls: else the JVM prints a warning. What was replaced stays so.
 ///
 /// # Errors
-/// What cannot be replaced, in words.
-pub fn replace(ti: Ti, java: Java, what: &Replacement) -> Result<(), String> {
+/// What cannot be replaced.
+pub fn replace(ti: Ti, java: Java, what: &Replacement) -> Result<(), JvmError> {
     let class = find_class(java, what.class)?;
     let told = ask(ti, java, class.get())?;
     let is_it = |told: &&Told| {
         told.name == what.name.to_bytes() && told.descriptor == what.descriptor.to_bytes()
     };
-    let name = what.name.to_string_lossy();
-    let original =
-        told.iter().find(is_it).ok_or_else(|| format!("{}.{name} is unlike others", what.class))?;
+    let (of, name) = (what.class, || what.name.to_string_lossy().into_owned());
+    let original = told.iter().find(is_it);
+    let original = original.ok_or_else(|| JvmError::NotRegistered { class: of, name: name() })?;
     (what.keep)(original.code);
     let method = JNINativeMethod {
         name: what.name.as_ptr(),
@@ -123,5 +123,5 @@ pub fn replace(ti: Ti, java: Java, what: &Replacement) -> Result<(), String> {
     };
     let registered = java.register(class.get(), &method);
     java.drop_local(class);
-    registered.then_some(()).ok_or_else(|| format!("{}.{name} cannot be replaced", what.class))
+    registered.then_some(()).ok_or_else(|| JvmError::NotReplaced { class: of, name: name() })
 }

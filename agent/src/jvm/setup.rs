@@ -1,6 +1,6 @@
 //! What is looked up and defined in the JVM once, through the `jni` crate.
 
-use super::{Java, Local, Object};
+use super::{Java, JvmError, Local, Object};
 use jni::{
     EnvUnowned, JValue, jni_sig, jni_str,
     objects::{JClass, JClassLoader, JFieldID, JObject, JStaticMethodID},
@@ -129,7 +129,7 @@ unsafe impl Sync for Fields {}
 pub(super) fn with_env<T>(
     env: *mut JNIEnv,
     body: impl FnOnce(&mut jni::Env<'_>) -> jni::errors::Result<T>,
-) -> Result<T, String> {
+) -> Result<T, JvmError> {
     // SAFETY: the JVM gave us the environment of the current thread; both
     // crates describe the same C structure.
     let mut unowned = unsafe { EnvUnowned::from_raw(env.cast()) };
@@ -142,8 +142,8 @@ pub(super) fn with_env<T>(
     });
     match outcome.into_outcome() {
         jni::Outcome::Ok(value) => Ok(value),
-        jni::Outcome::Err(error) => Err(error.to_string()),
-        jni::Outcome::Panic(_) => Err("a panic".to_owned()),
+        jni::Outcome::Err(error) => Err(JvmError::Jni(error.to_string())),
+        jni::Outcome::Panic(_) => Err(JvmError::Panic),
     }
 }
 
@@ -203,8 +203,8 @@ impl Fields {
     /// Looks everything up.
     ///
     /// # Errors
-    /// What this JVM lacks, in words.
-    pub fn find(env: *mut JNIEnv) -> Result<Fields, String> {
+    /// What this JVM lacks.
+    pub fn find(env: *mut JNIEnv) -> Result<Fields, JvmError> {
         with_env(env, |env| {
             let thread = jni_str!("java/lang/Thread");
             let thread_id = env.get_field_id(thread, jni_str!("tid"), jni_sig!("J"))?;
@@ -261,8 +261,8 @@ impl Fields {
 /// class sees it: a local reference.
 ///
 /// # Errors
-/// What the JVM did not want, in words.
-pub fn probe_class(java: Java<'_>) -> Result<Local<'_>, String> {
+/// What the JVM did not want.
+pub fn probe_class(java: Java<'_>) -> Result<Local<'_>, JvmError> {
     find_class(java, probe::wait::CLASS)
         .or_else(|_| define_class(java, probe::wait::CLASS, PROBE_CLASS))
 }
@@ -270,8 +270,8 @@ pub fn probe_class(java: Java<'_>) -> Result<Local<'_>, String> {
 /// Defines a class among the JDK's own: a local reference.
 ///
 /// # Errors
-/// What the JVM did not want, in words.
-pub fn define_class<'j>(java: Java<'j>, name: &str, bytes: &[u8]) -> Result<Local<'j>, String> {
+/// What the JVM did not want.
+pub fn define_class<'j>(java: Java<'j>, name: &str, bytes: &[u8]) -> Result<Local<'j>, JvmError> {
     with_env(java.raw(), |env| {
         let name = JNIString::from(name);
         let class = env.define_class(Some(&name), JClassLoader::null(), bytes)?;
@@ -289,7 +289,7 @@ pub fn set_static_boolean(
     class: Object<'_>,
     name: &str,
     value: bool,
-) -> Result<(), String> {
+) -> Result<(), JvmError> {
     with_env(env, |env| {
         // SAFETY: `class` is a valid reference of the caller's, who keeps it.
         let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.raw().cast()) });
@@ -304,7 +304,7 @@ pub fn set_static_boolean(
 ///
 /// # Errors
 /// When there is no such field, or the class does not initialize.
-pub fn static_int(env: *mut JNIEnv, class: Object<'_>, name: &str) -> Result<i32, String> {
+pub fn static_int(env: *mut JNIEnv, class: Object<'_>, name: &str) -> Result<i32, JvmError> {
     with_env(env, |env| {
         // SAFETY: `class` is a valid reference of the caller's, who keeps it.
         let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.raw().cast()) });
@@ -317,7 +317,7 @@ pub fn static_int(env: *mut JNIEnv, class: Object<'_>, name: &str) -> Result<i32
 ///
 /// # Errors
 /// When there is none, or it throws.
-pub fn call_static(env: *mut JNIEnv, class: Object<'_>, name: &str) -> Result<(), String> {
+pub fn call_static(env: *mut JNIEnv, class: Object<'_>, name: &str) -> Result<(), JvmError> {
     with_env(env, |env| {
         // SAFETY: `class` is a valid reference of the caller's, who keeps it.
         let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.raw().cast()) });
@@ -330,7 +330,7 @@ pub fn call_static(env: *mut JNIEnv, class: Object<'_>, name: &str) -> Result<()
 ///
 /// # Errors
 /// When there is none, or it throws.
-pub fn call_static_int(env: *mut JNIEnv, class: Object<'_>, name: &str) -> Result<i32, String> {
+pub fn call_static_int(env: *mut JNIEnv, class: Object<'_>, name: &str) -> Result<i32, JvmError> {
     with_env(env, |env| {
         // SAFETY: `class` is a valid reference of the caller's, who keeps it.
         let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.raw().cast()) });
@@ -347,7 +347,7 @@ pub fn static_int_of_class(
     env: *mut JNIEnv,
     class: Object<'_>,
     name: &str,
-) -> Result<jmethodID, String> {
+) -> Result<jmethodID, JvmError> {
     with_env(env, |env| {
         // SAFETY: `class` is a valid reference of the caller's, who keeps it.
         let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.raw().cast()) });
@@ -365,12 +365,13 @@ const LINK_PATIENCE: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// When one cannot be linked.
-pub fn link(env: *mut JNIEnv, class: Object<'_>) -> Result<(), String> {
+pub fn link(env: *mut JNIEnv, class: Object<'_>) -> Result<(), JvmError> {
     let deadline = Instant::now() + LINK_PATIENCE;
     probe::wait::ALL.iter().try_for_each(|native| {
         while let Err(reason) = call_with_nothing(env, class, native) {
             if Instant::now() > deadline {
-                return Err(format!("{} cannot be linked: {reason}", native.name));
+                let (name, reason) = (native.name.to_string(), Box::new(reason));
+                return Err(JvmError::NotLinked { name, reason });
             }
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -378,7 +379,7 @@ pub fn link(env: *mut JNIEnv, class: Object<'_>) -> Result<(), String> {
     })
 }
 
-fn call_with_nothing(env: *mut JNIEnv, class: Object<'_>, native: &Member) -> Result<(), String> {
+fn call_with_nothing(env: *mut JNIEnv, class: Object<'_>, native: &Member) -> Result<(), JvmError> {
     with_env(env, |env| {
         let descriptor = RuntimeMethodSignature::from_str(&native.descriptor)?;
         let signature = descriptor.method_signature();
@@ -404,7 +405,7 @@ fn call_with_nothing(env: *mut JNIEnv, class: Object<'_>, native: &Member) -> Re
 ///
 /// # Errors
 /// When there is no such class.
-pub fn find_class<'j>(java: Java<'j>, name: &str) -> Result<Local<'j>, String> {
+pub fn find_class<'j>(java: Java<'j>, name: &str) -> Result<Local<'j>, JvmError> {
     with_env(java.raw(), |env| {
         let class = env.find_class(JNIString::from(name))?.into_raw();
         // SAFETY: a local reference of the current native frame, and ours.

@@ -2,7 +2,7 @@
 //! the JDK knows, but HotSpot has events for it.
 
 use super::{
-    Java, Object, Ti,
+    Java, JvmError, Object, Ti,
     setup::{field_if_any, find_class, static_int},
     ti::call,
 };
@@ -84,11 +84,10 @@ impl Ti {
     ///
     /// # Errors
     /// When it has no such events.
-    pub fn on_mounts(&self, mount: MountCallback, unmount: MountCallback) -> Result<(), String> {
+    pub fn on_mounts(&self, mount: MountCallback, unmount: MountCallback) -> Result<(), JvmError> {
         let mut count: jint = 0;
         let mut infos: *mut jvmtiExtensionEventInfo = ptr::null_mut();
-        call!(self, GetExtensionEvents, &mut count, &mut infos)
-            .map_err(|error| format!("JVMTI: {error:?}"))?;
+        call!(self, GetExtensionEvents, &mut count, &mut infos)?;
         let mut set = 0;
         for info in self.take_array(infos, count) {
             if !info.id.is_null() {
@@ -107,7 +106,7 @@ impl Ti {
             self.free(info.id.cast());
             self.free(info.short_description.cast());
         }
-        if set == 2 { Ok(()) } else { Err("this JVM does not tell of virtual threads".to_owned()) }
+        if set == 2 { Ok(()) } else { Err(JvmError::NoMounts) }
     }
 
     fn set_extension_event(&self, index: jint, callback: MountCallback) -> Result<(), jvmtiError> {

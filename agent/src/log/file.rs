@@ -333,7 +333,7 @@ impl LogFile {
     /// # Errors
     /// The reason why the file cannot be written on.
     pub fn tend(&self) -> Result<(), Trouble> {
-        self.check_file().map_err(Trouble::Broken)?;
+        self.check_file()?;
         let grown = self.grow();
         self.seal_retired();
         grown
@@ -344,16 +344,18 @@ impl LogFile {
         !self.region.faulted() && self.file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
     }
 
-    fn check_file(&self) -> Result<(), String> {
+    fn check_file(&self) -> Result<(), Trouble> {
+        let broken = |reason: &str| Err(Trouble::Broken(reason.to_owned()));
         if self.region.faulted() {
-            return Err("the file was truncated or its disk failed".to_owned());
+            return broken("the file was truncated or its disk failed");
         }
-        let metadata = self.file.metadata().map_err(|error| error.to_string())?;
+        let metadata = self.file.metadata();
+        let metadata = metadata.map_err(|error| Trouble::Broken(error.to_string()))?;
         if metadata.nlink() == 0 {
-            return Err("the file was deleted".to_owned());
+            return broken("the file was deleted");
         }
         if metadata.len() < lock(&self.carve).at {
-            return Err("the file was truncated".to_owned());
+            return broken("the file was truncated");
         }
         Ok(())
     }

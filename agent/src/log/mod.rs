@@ -19,7 +19,7 @@ pub mod rotation;
 mod seal;
 
 pub use chunk::{Chunk, MappedCell};
-pub use file::{LogFile, Writer};
+pub use file::{LogFile, Trouble, Writer};
 pub use generation::Generation;
 pub use region::ask_before_reuse;
 pub use rotation::Log;

@@ -15,6 +15,7 @@
 
 pub mod kept;
 mod room;
+mod signal;
 
 use crate::sync::lock;
 use std::{
@@ -290,11 +291,10 @@ static GUARDED: [AtomicUsize; GUARDS] = [const { AtomicUsize::new(0) }; GUARDS];
 static LENGTHS: [AtomicUsize; GUARDS] = [const { AtomicUsize::new(0) }; GUARDS];
 /// Which of them have had a fault.
 static FAULTED: [AtomicBool; GUARDS] = [const { AtomicBool::new(false) }; GUARDS];
-static INSTALLED: Mutex<bool> = Mutex::new(false);
 /// The kernel's page size; up to 64 KiB on aarch64.
 static PAGE: AtomicUsize = AtomicUsize::new(SMALLEST_PAGE);
-static PREVIOUS_HANDLER: AtomicUsize = AtomicUsize::new(0);
-static PREVIOUS_FLAGS: AtomicUsize = AtomicUsize::new(0);
+/// Held while a range is about to be guarded.
+static GUARDING: Mutex<()> = Mutex::new(());
 
 /// Catches a SIGBUS in a range from now on; all others go to the handler that
 /// was there before (HotSpot has one of its own).
@@ -304,8 +304,8 @@ fn guard(base: usize, len: usize) -> io::Result<usize> {
     if page > 0 {
         PAGE.store(page as usize, Relaxed);
     }
-    let mut installed = lock(&INSTALLED);
-    install(&mut installed)?;
+    let _one_at_a_time = lock(&GUARDING);
+    signal::catch(on_sigbus)?;
     let free = GUARDED.iter().position(|slot| slot.load(Relaxed) == 0);
     let free = free.ok_or_else(|| io::Error::other("too many logs"))?;
     FAULTED[free].store(false, Relaxed);
@@ -314,39 +314,15 @@ fn guard(base: usize, len: usize) -> io::Result<usize> {
     Ok(free)
 }
 
-fn install(installed: &mut bool) -> io::Result<()> {
-    if *installed {
-        return Ok(());
-    }
-    // SAFETY: all-zero is a valid `sigaction`.
-    let mut previous: libc::sigaction = unsafe { std::mem::zeroed() };
-    // SAFETY: both pointers are null or valid for the call.
-    if unsafe { libc::sigaction(libc::SIGBUS, std::ptr::null(), &mut previous) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    PREVIOUS_HANDLER.store(previous.sa_sigaction, Relaxed);
-    PREVIOUS_FLAGS.store(previous.sa_flags as usize, Relaxed);
-    let mut ours = previous;
-    ours.sa_sigaction = on_sigbus as *const () as usize;
-    ours.sa_flags = (previous.sa_flags | libc::SA_SIGINFO | libc::SA_RESTART) & !libc::SA_RESETHAND;
-    // SAFETY: `ours` is a valid action whose handler has the signature that
-    // SA_SIGINFO asks for.
-    if unsafe { libc::sigaction(libc::SIGBUS, &ours, std::ptr::null_mut()) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    *installed = true;
-    Ok(())
-}
-
 extern "C" fn on_sigbus(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the kernel hands a handler with SA_SIGINFO a valid siginfo, and
-    // SIGBUS fills in the address.
-    let address = unsafe { (*info).si_addr() } as usize;
+    // SIGBUS fills in the address; if a process has sent it, other numbers are there.
+    let (code, address) = unsafe { ((*info).si_code, (*info).si_addr() as usize) };
     let ours = |guard: &usize| {
         let base = GUARDED[*guard].load(Acquire);
         base != 0 && address.wrapping_sub(base) < LENGTHS[*guard].load(Relaxed)
     };
-    if let Some(guard) = (0..GUARDS).find(ours) {
+    if let Some(guard) = (0..GUARDS).find(ours).filter(|_| !signal::is_sent(code)) {
         FAULTED[guard].store(true, Relaxed);
         let len = PAGE.load(Relaxed);
         let page = address & !(len - 1);
@@ -358,32 +334,7 @@ extern "C" fn on_sigbus(signal: i32, info: *mut libc::siginfo_t, context: *mut l
             return;
         }
     }
-    forward(signal, info, context);
-}
-
-fn forward(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    let handler = PREVIOUS_HANDLER.load(Relaxed);
-    if handler == libc::SIG_IGN {
-        return;
-    }
-    if handler == libc::SIG_DFL {
-        // SAFETY: setting the default action is always allowed; the faulting
-        // instruction runs again and ends the process as it would have.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
-        return;
-    }
-    if PREVIOUS_FLAGS.load(Relaxed) as i32 & libc::SA_SIGINFO != 0 {
-        type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
-        // SAFETY: `sigaction` returned this address as a handler installed
-        // with SA_SIGINFO, which has this signature.
-        let handler: Handler = unsafe { std::mem::transmute(handler) };
-        handler(signal, info, context);
-    } else {
-        // SAFETY: `sigaction` returned this address as a handler installed
-        // without SA_SIGINFO, which has this signature.
-        let handler: extern "C" fn(i32) = unsafe { std::mem::transmute(handler) };
-        handler(signal);
-    }
+    signal::pass_on(signal, info, context);
 }
 
 #[cfg(test)]

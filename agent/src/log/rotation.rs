@@ -297,8 +297,9 @@ impl Log {
                 // Cutting and removing files takes up to half a second on a busy
                 // disk: not while threads need room.
                 let tidy = std::thread::Builder::new().name("tyrion-tidy".to_owned());
-                tidy.spawn_scoped(scope, || spawn::counted(|| self.keep_tidy()))
-                    .map_err(|error| format!("no thread for rotation: {error}"))?;
+                tidy.spawn_scoped(scope, || spawn::counted(|| self.keep_tidy())).map_err(
+                    |error| io::Error::other(format!("no thread for rotation: {error}")),
+                )?;
                 is_tidied = true;
                 Ok(())
             };
@@ -312,13 +313,13 @@ impl Log {
         &self,
         go_over: impl Fn(&Arc<Generation>, &Arc<Generation>) -> bool,
         each: impl Fn(&Generation, bool),
-        mut tidied: impl FnMut() -> Result<(), String>,
+        mut tidied: impl FnMut() -> io::Result<()>,
     ) -> Option<String> {
         let mut helper = Helper::default();
         if self.rotation().is_some()
-            && let Err(reason) = tidied()
+            && let Err(error) = tidied()
         {
-            return Some(reason);
+            return Some(error.to_string());
         }
         loop {
             let current = self.current();
@@ -341,7 +342,7 @@ impl Log {
                 if is_replaced.is_none() {
                     self.give_up();
                     drop_prepared(lock(&self.prepared).take());
-                    return Some(reason);
+                    return Some(reason.to_string());
                 }
             }
             each(&current, self.lacks_room());

@@ -103,7 +103,7 @@ impl Sampler {
         }
         drop(state);
         if let Some(reason) = failed {
-            self.warn(&reason);
+            self.warn(&reason.to_string());
         }
     }
 

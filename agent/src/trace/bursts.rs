@@ -28,7 +28,11 @@ use super::{
     Trace,
     memory::{IN_BURSTS, NO_ENTRIES, NO_EXITS},
 };
-use crate::{clock, spawn, sync::lock};
+use crate::{
+    clock,
+    spawn::{self, NoThread},
+    sync::lock,
+};
 use choice::Choice;
 use outside::Division;
 use std::{
@@ -91,8 +95,8 @@ impl Trace {
     /// Starts the thread that makes bursts, if they are wanted.
     ///
     /// # Errors
-    /// In words, when there is no thread.
-    pub fn begin_bursts(&'static self) -> Result<(), String> {
+    /// When there is no thread.
+    pub fn begin_bursts(&'static self) -> Result<(), NoThread> {
         if self.shared.bursts.is_none() {
             return Ok(());
         }

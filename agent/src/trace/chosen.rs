@@ -6,7 +6,7 @@
 //! by then end in the cells in which they were counted: no release is lost, and taking
 //! one of them again is reentrant.
 
-use super::Trace;
+use super::{Trace, error::TraceError};
 use crate::{options::TraceOptions, sync::lock};
 use std::sync::{Arc, Mutex, atomic::Ordering::Relaxed};
 use tyrion_plan::{Filters, PlanOptions};
@@ -78,8 +78,8 @@ impl Trace {
     /// Measures holds, and makes records of them, as these options say.
     ///
     /// # Errors
-    /// A message that there is no memory for that; then nothing has changed.
-    pub fn choose_holds(&self, options: &TraceOptions) -> Result<(), String> {
+    /// There is no memory for that; then nothing has changed.
+    pub fn choose_holds(&self, options: &TraceOptions) -> Result<(), TraceError> {
         let options = options.settled();
         let (one_in, every_event) = (options.hold.one_in(), options.every_event);
         let chosen = self.shared.chosen;
@@ -92,7 +92,7 @@ impl Trace {
             // Before there are new cells: whoever gets one writes what it has left.
             chosen.every_event.store(0, Relaxed);
         } else if !self.begin_events() {
-            return Err("no memory for the records of all acquisitions".to_owned());
+            return Err(TraceError::NoMemory("the records of all acquisitions"));
         }
         chosen.one_in.store(one_in, Relaxed);
         self.cells.measure_nowhere(one_in == 1);

@@ -32,6 +32,7 @@ mod cells;
 mod chosen;
 mod classes;
 mod cost;
+mod error;
 mod holds;
 mod instances;
 #[cfg(test)]
@@ -49,6 +50,7 @@ mod start;
 pub mod ticks;
 
 pub use classes::transform;
+pub use error::TraceError;
 pub use natives::with_trace;
 pub use observer::{DELAY_PROBES, NOTIFY_PROBES};
 pub use start::prepare;

@@ -13,7 +13,7 @@
 use super::Trace;
 use crate::{
     jvm::{
-        Java, Object,
+        Java, JvmError, Object,
         java::Weak,
         setup::{call_static_int, static_int_of_class},
     },
@@ -66,8 +66,8 @@ impl Trace {
     /// Has Java find out how a number follows from a class.
     ///
     /// # Errors
-    /// In words, what the JVM did not want.
-    pub fn find_numbers(&self, env: *mut JNIEnv, class: Object<'_>) -> Result<(), String> {
+    /// What the JVM did not want.
+    pub fn find_numbers(&self, env: *mut JNIEnv, class: Object<'_>) -> Result<(), JvmError> {
         if call_static_int(env, class, "findNumbers")? != 0 {
             let method = static_int_of_class(env, class, "numberOf")?;
             let _ = self.numbers.number_of.set(Method(method));

@@ -4,12 +4,13 @@ use super::{
     READY, TRACE, Trace,
     chosen::filters,
     classes::{self, Which},
+    error::TraceError,
     instances,
     memory::{Later, address_of},
     ticks,
 };
 use crate::{
-    jvm::{Java, Vm, setup},
+    jvm::{Java, Vm, setup, ti},
     log,
     options::TraceOptions,
     recorder::Recorder,
@@ -38,15 +39,16 @@ const REST: Duration = Duration::from_secs(1);
 /// so the JVM finds ours, too. With `wakers` it is of interest who notifies objects.
 ///
 /// # Errors
-/// In words, what the JVM did not want.
+/// What the JVM did not want, or what is missing.
 pub fn prepare(
     recorder: &'static Recorder,
     options: &TraceOptions,
     wakers: bool,
     env: *mut JNIEnv,
-) -> Result<&'static Trace, String> {
+) -> Result<&'static Trace, TraceError> {
     ticks::calibrate();
-    let trace = Trace::new(recorder, options, Vm::of(env)).ok_or("no memory for trace mode")?;
+    let trace =
+        Trace::new(recorder, options, Vm::of(env)).ok_or(TraceError::NoMemory("trace mode"))?;
     let trace = TRACE.get_or_init(|| trace);
     trace.choose_holds(options)?;
     trace.set_threshold_ns(recorder.threshold_ns());
@@ -56,10 +58,10 @@ pub fn prepare(
     let class = setup::define_class(java, probe::trace::CLASS, CLASS_BYTES)?;
     let class = class.get();
     let lasting = java.global(class);
-    let _ = trace.class.set(lasting.ok_or("no memory for a reference")?);
+    let _ = trace.class.set(lasting.ok_or(TraceError::NoMemory("a reference"))?);
     // Looking for a field initializes the class.
     setup::set_static_boolean(env, class, "on", false)?;
-    let methods = recorder.ti().methods_of(class).map_err(|e| format!("JVMTI: {e:?}"))?;
+    let methods = recorder.ti().methods_of(class)?;
     recorder.leave_out(methods.clone());
     let _ = trace.probe_methods.set(methods.into_iter().map(|method| method as usize).collect());
     trace.find_numbers(env, class)?;
@@ -93,8 +95,8 @@ pub const DISPLACED: i32 = 2;
 
 /// Has a thread of the agent's own give hashes to locks that had none when
 /// they were held.
-fn hash_later(env: *mut JNIEnv, trace: &'static Trace) -> Result<(), String> {
-    let vm = Vm::of(env).ok_or("no JVM")?;
+fn hash_later(env: *mut JNIEnv, trace: &'static Trace) -> Result<(), TraceError> {
+    let vm = Vm::of(env).ok_or(TraceError::NoJvm)?;
     let body = move || {
         vm.with_thread(|env| {
             let mut period = HASH_PERIOD;
@@ -116,7 +118,7 @@ fn hash_later(env: *mut JNIEnv, trace: &'static Trace) -> Result<(), String> {
             }
         });
     };
-    spawn::thread("tyrion-hash", body)
+    Ok(spawn::thread("tyrion-hash", body)?)
 }
 
 /// What `TyrionTrace` asks for while it is initialized, by number.
@@ -164,8 +166,8 @@ impl Trace {
     /// Switches Java's part on or off.
     ///
     /// # Errors
-    /// In words, what the JVM did not want.
-    pub fn switch(&self, env: *mut JNIEnv, on: bool) -> Result<(), String> {
+    /// What the JVM did not want.
+    pub fn switch(&self, env: *mut JNIEnv, on: bool) -> Result<(), TraceError> {
         if self.on.load(Relaxed) == on {
             return Ok(());
         }
@@ -174,7 +176,7 @@ impl Trace {
             self.tell_of_classes(true)?;
             self.forget_threads();
         }
-        let class = self.class.get().ok_or("trace mode has not begun")?;
+        let class = self.class.get().ok_or(TraceError::NotBegun)?;
         setup::set_static_boolean(env, class.get(), "on", on)?;
         self.on.store(on, Relaxed);
         if !on {
@@ -198,9 +200,9 @@ impl Trace {
     }
 
     /// Has the JVM tell when classes are prepared, or not.
-    fn tell_of_classes(&self, on: bool) -> Result<(), String> {
+    fn tell_of_classes(&self, on: bool) -> ti::Result<()> {
         let event = jvmti::JVMTI_EVENT_CLASS_PREPARE;
-        self.recorder.ti().set_event(event, on).map_err(|error| format!("JVMTI: {error:?}"))
+        self.recorder.ti().set_event(event, on)
     }
 
     /// Gives hashes to locks that had none when they were held.

@@ -1,7 +1,7 @@
 //! Durations.
 
 use super::{About, Form, Kind, about};
-use crate::values::Threshold;
+use crate::{error::Wrong, values::Threshold};
 use std::time::Duration;
 
 /// The longest duration that can be asked for, ns.
@@ -62,9 +62,11 @@ impl Period {
 impl Kind for Period {
     type Value = u64;
 
-    fn read_text(&self, text: &str) -> Result<u64, String> {
+    fn read_text(&self, text: &str) -> Result<u64, Wrong> {
         let ns = read_ns(text).filter(|ns| (self.from_ns..=self.to_ns).contains(ns));
-        ns.ok_or_else(|| format!("is not a duration {}, like 10ms, 0.5s or 20s", self.limits()))
+        ns.ok_or_else(|| {
+            Wrong::new(format!("is not a duration {}, like 10ms, 0.5s or 20s", self.limits()))
+        })
     }
 
     fn write(&self, value: &u64) -> String {
@@ -90,8 +92,8 @@ pub(crate) struct Length;
 impl Kind for Length {
     type Value = Duration;
 
-    fn read_text(&self, text: &str) -> Result<Duration, String> {
-        read_ns(text).map(Duration::from_nanos).ok_or_else(|| "is not a duration".to_owned())
+    fn read_text(&self, text: &str) -> Result<Duration, Wrong> {
+        read_ns(text).map(Duration::from_nanos).ok_or_else(|| Wrong::new("is not a duration"))
     }
 
     fn write(&self, value: &Duration) -> String {
@@ -109,13 +111,14 @@ pub(crate) struct ThresholdKind;
 impl Kind for ThresholdKind {
     type Value = Threshold;
 
-    fn read_text(&self, text: &str) -> Result<Threshold, String> {
+    fn read_text(&self, text: &str) -> Result<Threshold, Wrong> {
         if text == "auto" {
             return Ok(Threshold::Auto);
         }
-        let wrong = || "is neither auto, 0 nor a duration like 500ns, 50us, 1.5ms or 2s".to_owned();
+        let wrong =
+            || Wrong::new("is neither auto, 0 nor a duration like 500ns, 50us, 1.5ms or 2s");
         match read_ns(text).ok_or_else(wrong)? {
-            ns if ns > HOUR_NS => Err("is longer than an hour".to_owned()),
+            ns if ns > HOUR_NS => Err(Wrong::new("is longer than an hour")),
             ns => Ok(Threshold::Ns(ns)),
         }
     }
@@ -173,7 +176,7 @@ mod tests {
             assert_eq!(period.read_text(text), Ok(ns));
         }
         for text in ["", "0", "50", "0.9ms", "999us", "3601s", "1e3s", "-5ms"] {
-            let message = period.read_text(text).unwrap_err();
+            let message = period.read_text(text).unwrap_err().to_string();
             assert!(message.contains("from 1ms to 1h"), "{text}: {message}");
         }
     }
@@ -184,8 +187,10 @@ mod tests {
         assert_eq!(read("auto"), Ok(Threshold::Auto));
         assert_eq!(read("0"), Ok(Threshold::Ns(0)));
         assert_eq!(read("50µs"), Ok(Threshold::Ns(50_000)));
-        assert_eq!(read("7200s").unwrap_err(), "is longer than an hour");
-        assert!(read("5").unwrap_err().starts_with("is neither auto, 0 nor a duration"));
+        assert_eq!(read("7200s").unwrap_err().to_string(), "is longer than an hour");
+        assert!(
+            read("5").unwrap_err().to_string().starts_with("is neither auto, 0 nor a duration")
+        );
     }
 
     #[test]

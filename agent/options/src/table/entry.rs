@@ -2,6 +2,7 @@
 
 use super::Options;
 use crate::{
+    error::Wrong,
     kinds::{About, Form, Kind},
     values::{Locks, Mode},
 };
@@ -26,7 +27,7 @@ pub struct Entry {
     pub(crate) help: &'static [&'static str],
     pub(crate) default: fn() -> Option<String>,
     pub(crate) about: fn() -> About,
-    pub(crate) set: fn(&mut Options, &[u8]) -> Result<(), String>,
+    pub(crate) set: fn(&mut Options, &[u8]) -> Result<(), Wrong>,
     pub(crate) logged_value: fn(&Options) -> Option<String>,
     /// Has the first have the value that the second has.
     pub(crate) copy: fn(&mut Options, &Options),
@@ -146,16 +147,16 @@ impl Entry {
     ///
     /// # Errors
     /// What is wrong with it, in one line, as the agent says it.
-    pub fn check(&self, value: &[u8]) -> Result<(), String> {
+    pub fn check(&self, value: &[u8]) -> Result<(), Wrong> {
         self.set(&mut Options::default(), value)
     }
 
     /// Notes the value.
-    pub(crate) fn set(&self, options: &mut Options, value: &[u8]) -> Result<(), String> {
+    pub(crate) fn set(&self, options: &mut Options, value: &[u8]) -> Result<(), Wrong> {
         (self.set)(options, value).map_err(|wrong| {
             let message = format!("{}={} {wrong}", self.name, String::from_utf8_lossy(value));
             // It names what was given, and is to be one line.
-            harmless::text(&message).into_owned()
+            Wrong::new(harmless::text(&message))
         })
     }
 }
@@ -206,7 +207,7 @@ pub(crate) fn read_into<K: Kind, F: Field<K::Value>>(
     kind: &K,
     field: &mut F,
     value: &[u8],
-) -> Result<(), String> {
+) -> Result<(), Wrong> {
     field.put(kind.read(value)?);
     Ok(())
 }

@@ -2,7 +2,9 @@
 //! there is room again.
 
 use super::{MODES, Modes, VM, apply, is_to_record, recorder};
-use crate::{message::say, recorder::Recorder, spawn::thread, sync::lock};
+use crate::{
+    agent::error::AgentError, message::say, recorder::Recorder, spawn::thread, sync::lock,
+};
 use jvmti_bindings::sys::jni::JNIEnv;
 use std::{
     sync::atomic::{
@@ -54,7 +56,7 @@ fn follow_now(env: *mut JNIEnv) {
     if let Err(reason) = followed
         && !recorder.log().is_closed()
     {
-        say(&reason);
+        say(&reason.to_string());
     }
 }
 
@@ -63,8 +65,8 @@ fn follow_now(env: *mut JNIEnv) {
 pub(super) fn follow_with(
     modes: &mut Modes,
     recorder: &Recorder,
-    apply: impl FnOnce(&mut Modes) -> Result<(), String>,
-) -> Result<(), String> {
+    apply: impl FnOnce(&mut Modes) -> Result<(), AgentError>,
+) -> Result<(), AgentError> {
     let before = std::mem::replace(&mut modes.lack, recorder.log().lack_of_room());
     KNOWN.store(modes.lack.is_some(), Relaxed);
     apply(modes)?;

@@ -6,16 +6,19 @@ use std::{
     os::{fd::AsRawFd, unix::fs::FileExt},
     time::{Duration, Instant},
 };
+use thiserror::Error;
 
 /// How often it is tried again to make a file longer.
 pub const RETRY: Duration = Duration::from_secs(1);
 
-/// Why a file cannot become longer.
-#[derive(Debug)]
+/// Why a file cannot become longer, or be written on at all.
+#[derive(Debug, Error)]
 pub enum Trouble {
     /// There is no room for it, and may be some later.
+    #[error("{0}")]
     NoRoom(String),
     /// It will not get any better.
+    #[error("{0}")]
     Broken(String),
 }
 

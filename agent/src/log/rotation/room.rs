@@ -22,17 +22,12 @@ impl Log {
     ///
     /// # Errors
     /// Why there is none.
-    pub fn try_for_room(&self) -> Result<(), String> {
-        if !self.lacks_room() {
-            return Ok(());
+    pub fn try_for_room(&self) -> Result<(), Trouble> {
+        if self.lacks_room() {
+            self.current().log.grow_now()?;
+            self.has_room();
         }
-        match self.current().log.grow_now() {
-            Ok(()) => {
-                self.has_room();
-                Ok(())
-            }
-            Err(Trouble::NoRoom(reason) | Trouble::Broken(reason)) => Err(reason),
-        }
+        Ok(())
     }
 
     fn has_room(&self) {
@@ -53,12 +48,12 @@ impl Log {
     /// Keeps a file ahead of its writers, or notes that there is no room.
     ///
     /// # Errors
-    /// The reason why the file cannot be written on.
-    pub(super) fn tend(&self, current: &Generation) -> Result<(), String> {
+    /// The file cannot be written on: [`Trouble::Broken`].
+    pub(super) fn tend(&self, current: &Generation) -> Result<(), Trouble> {
         match current.log.tend() {
             Ok(()) => self.has_room(),
             Err(Trouble::NoRoom(reason)) => *lock(&self.lack) = Some(reason),
-            Err(Trouble::Broken(reason)) => return Err(reason),
+            Err(broken) => return Err(broken),
         }
         Ok(())
     }

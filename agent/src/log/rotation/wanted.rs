@@ -68,16 +68,14 @@ impl Log {
         &self,
         helper: &mut Helper,
         current: &Arc<Generation>,
-        tidied: &mut impl FnMut() -> Result<(), String>,
+        tidied: &mut impl FnMut() -> io::Result<()>,
     ) -> bool {
         if !self.may_switch() {
             return false;
         }
         let Some(wanted) = lock(&self.wanted).take() else { return false };
         let Wanted { file, rotation, answer } = wanted;
-        let result = tidied()
-            .map_err(io::Error::other)
-            .and_then(|()| self.go_over(helper, current, file, rotation));
+        let result = tidied().and_then(|()| self.go_over(helper, current, file, rotation));
         let is_done = result.is_ok();
         // Whoever asked may have given up.
         let _ = answer.send(result);
