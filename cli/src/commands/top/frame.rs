@@ -38,7 +38,7 @@ impl LockKey {
     }
 }
 
-/// A thread: its `Thread.getId()` and name.
+/// A thread.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct ThreadKey {
     /// Its name.
@@ -54,7 +54,7 @@ impl ThreadKey {
     }
 }
 
-/// A row of locks: those that a [`LockKey`] stands for, by the kind of wait.
+/// Locks of one class and name, or one lock, by the kind of wait.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LockRow {
     /// The lock.
@@ -74,7 +74,7 @@ pub struct LockRow {
     pub taken: Option<Taken>,
 }
 
-/// A row of threads.
+/// A thread that waited.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ThreadRow {
     /// The thread.
@@ -90,7 +90,7 @@ pub struct ThreadRow {
     pub taken: Option<Taken>,
 }
 
-/// Waits of a row.
+/// Waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Waits {
     /// How many waits ended.
