@@ -52,9 +52,11 @@ fn words_by_hand(page: &str) -> usize {
     let (mut words, mut is_code, mut is_made) = (0, false, false);
     for line in page.lines() {
         is_code ^= line.trim_start().starts_with("```");
-        is_made =
-            !line.starts_with("<!-- made -->") && (is_made || line.starts_with("<!-- made: "));
-        let counts = !is_code && !is_made && !line.trim_start().starts_with("```");
+        let ends = ["<!-- made -->", "<!-- To here. -->"].contains(&line);
+        let begins = ["<!-- made: ", "<!-- From here on made by "];
+        is_made = !ends && (is_made || begins.iter().any(|begin| line.starts_with(begin)));
+        let is_mark = line.trim_start().starts_with("```") || line.starts_with("<!--");
+        let counts = !is_code && !is_made && !is_mark;
         words += if counts { line.split_whitespace().count() } else { 0 };
     }
     words

@@ -4,7 +4,7 @@ use serde::Serialize;
 use tyrion_model::units;
 use tyrion_wire::cost;
 
-/// CPU times while recording was on, as the agent measured them of itself.
+/// The agent's part of the program's CPU time while recording was on, as it measured itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct OwnCpu {
     /// `own_ns` as a share of `process_ns`; `null` if that is 0.
