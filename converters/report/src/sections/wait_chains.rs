@@ -49,11 +49,10 @@ pub const SECTION: Section = Section {
 /// either sort may contain waits of both.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WaitChains {
-    /// Waits for locks whose owner is known (who had the lock when they began), or else
-    /// who ended them. Includes waits that had not ended when the log did.
+    /// Waits for locks.
     #[serde(flatten)]
     pub charged: Charged,
-    /// How many of them had not ended.
+    /// How many of `waits` had not ended.
     pub pending: u64,
     /// How long these had lasted.
     pub pending_ns: u64,
@@ -73,7 +72,7 @@ pub struct WaitChains {
 /// Waits that are not for a lock but kept threads from work, if it is known who ended them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WithheldChains {
-    /// Those of which it is known who ended them.
+    /// Those waits.
     #[serde(flatten)]
     pub charged: Charged,
     /// How long the other such waits were. Together with `wait_ns` that is the `wait_ns` of
@@ -84,7 +83,7 @@ pub struct WithheldChains {
 /// Waits that are charged to chains.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Charged {
-    /// Waits for locks whose owner, or else whoever ended the wait, is known, including waits
+    /// Waits whose owner, or else whoever ended the wait, is known, including waits for locks
     /// that had not ended when the log did.
     pub waits: u64,
     /// Their durations added up. All of this time is charged.
