@@ -76,7 +76,7 @@ fn words_of_the_program_are_its_own() {
 
 #[test]
 fn no_colour_is_documented() {
-    let documented = std::fs::read_to_string(root().join("docs/messages.md")).unwrap();
+    let documented = std::fs::read_to_string(root().join("docs/troubleshooting.md")).unwrap();
     for word in ["--quiet", "--verbose", "--color", "NO_COLOR"] {
         assert!(documented.contains(word), "{word}");
     }

@@ -51,6 +51,122 @@ fn each_page_is_on_the_map() {
     }
 }
 
+/// What is made from the sources, and examples, are not read from beginning to end.
+fn words_by_hand(page: &str) -> usize {
+    if page.starts_with("<!-- Made from ") {
+        return 0;
+    }
+    let (mut words, mut is_code, mut is_made) = (0, false, false);
+    for line in page.lines() {
+        is_code ^= line.trim_start().starts_with("```");
+        let ends = ["<!-- made -->", "<!-- To here. -->"].contains(&line);
+        let begins = ["<!-- made: ", "<!-- From here on made by "];
+        is_made = !ends && (is_made || begins.iter().any(|begin| line.starts_with(begin)));
+        let is_mark = line.trim_start().starts_with("```") || line.starts_with("<!--");
+        let counts = !is_code && !is_made && !is_mark;
+        words += if counts { line.split_whitespace().count() } else { 0 };
+    }
+    words
+}
+
+fn pages() -> Vec<String> {
+    let docs = std::fs::read_dir(root().join("docs")).unwrap();
+    let names = docs.map(|entry| format!("docs/{}", entry.unwrap().file_name().display()));
+    let mut pages: Vec<String> = names.filter(|name| name.ends_with(".md")).collect();
+    pages.push("README.md".to_owned());
+    pages.sort();
+    pages
+}
+
+/// Nobody reads more than that.
+#[test]
+fn the_documents_are_short() {
+    let words: Vec<(usize, String)> =
+        pages().into_iter().map(|page| (words_by_hand(&read(&page)), page)).collect();
+    let all: usize = words.iter().map(|(words, _)| words).sum();
+    assert!(all <= 50_000, "{all} words: {words:#?}");
+}
+
+#[test]
+fn words_of_examples_and_of_tables_that_are_made_do_not_count() {
+    let page =
+        "# One\n\n```sh\nnot this\n```\n\ntwo\n<!-- made: x -->\n| no |\n<!-- made -->\nthree\n";
+    assert_eq!(words_by_hand(page), 4, "with the # of the heading");
+    assert_eq!(words_by_hand("<!-- Made from a table -->\nall of it\n"), 0);
+}
+
+/// What a link's `#part` is of a heading, as GitHub and others make it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = kept.chars().filter(|char| char.is_alphanumeric() || " -_".contains(*char));
+    kept.map(|char| if char == ' ' { '-' } else { char }).collect()
+}
+
+#[test]
+fn links_between_pages_lead_somewhere() {
+    let more = ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"];
+    let more = more.iter().map(ToString::to_string).filter(|page| root().join(page).exists());
+    let mut broken = Vec::new();
+    for page in pages().into_iter().chain(more) {
+        let text = read(&page);
+        let folder = root().join(&page).parent().unwrap().to_owned();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if link.contains("://") || link.contains(char::is_whitespace) {
+                continue;
+            }
+            let (file, part) = link.split_once('#').unwrap_or((link, ""));
+            let to = if file.is_empty() { root().join(&page) } else { folder.join(file) };
+            let is_there = part.is_empty() && to.exists()
+                || std::fs::read_to_string(&to).is_ok_and(|text| {
+                    text.lines().any(|line| line.starts_with('#') && anchor(line) == part)
+                });
+            if !is_there {
+                broken.push(format!("{page}: {link}"));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+/// All sources below a folder, with texts that go over several lines in one.
+fn sources(folder: &std::path::Path, all: &mut String) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, all);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let mut pieces = text.split("\\\n");
+            all.push_str(pieces.next().unwrap());
+            pieces.for_each(|piece| all.push_str(piece.trim_start()));
+        }
+    }
+}
+
+/// docs/troubleshooting.md has the words of messages that there are, and of each error's
+/// fixed text some.
+#[test]
+fn messages_are_explained() {
+    let mut all = String::new();
+    for folder in ["agent", "cli/src", "converters", "formats"] {
+        sources(&root().join(folder), &mut all);
+    }
+    let page = read("docs/troubleshooting.md");
+    let (_, tables) = page.split_once("\n## ").unwrap();
+    let rows = tables.lines().filter(|line| line.starts_with("| `"));
+    let cells = rows.filter_map(|row| row.split(" | ").next());
+    let quoted: Vec<&str> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+    for words in &quoted {
+        assert!(all.contains(words), "there is no message with `{words}`");
+    }
+    let errors = all.split("#[error(").skip(1).filter_map(|rest| rest.split('"').nth(1));
+    for error in errors {
+        let is_fixed = error.split(['{', '}']).step_by(2).any(|piece| piece.len() > 8);
+        let is_there = quoted.iter().any(|words| error.contains(words));
+        assert!(is_there || !is_fixed, "docs/troubleshooting.md does not explain `{error}`");
+    }
+}
+
 /// `on_jdks!` and the script that gets the JDKs know the same ones.
 #[test]
 fn the_jdks_are_those_of_the_setup() {

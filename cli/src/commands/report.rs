@@ -51,7 +51,7 @@ pub struct ReportArgs {
     /// Logs to read; several become one report, - is stdin
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
-    /// Write one JSON object, described in docs/report.md
+    /// Write one JSON object, described in docs/report-json.md
     #[arg(long, conflicts_with = "html")]
     json: bool,
     /// Write one HTML file for browsers; it contains flame graphs unless

@@ -91,18 +91,26 @@ const SCHEMA: u32 = 1;
 /// The answer.
 #[derive(Debug, Default, Serialize)]
 struct Document {
+    /// The version that predicted.
     tyrion: &'static str,
+    /// The version of what this document describes: 1.
     schema: u32,
+    /// The locks: `id` is 0 unless a single lock is meant.
     lock: LockRef,
+    /// On how many processors the program ran. `null` if the log does not say.
     recorded_processors: Option<u32>,
+    /// The prediction for each change.
     predictions: Vec<Prediction>,
+    /// Changes for which there is no answer. If that is all of them, the command fails.
     refused: Vec<Refused>,
 }
 
 /// A change for which there is no prediction.
 #[derive(Debug, Default, Serialize)]
 struct Refused {
+    /// The change, as in `predictions`.
     change: String,
+    /// Why there is none.
     reason: String,
 }
 

@@ -7,13 +7,13 @@ use tyrion_model::{filter::Window, units};
 /// The pauses in which the garbage collector had all threads stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Collections {
-    /// How many.
+    /// How many there were.
     pub count: u64,
-    /// How long they were together.
+    /// Their total duration.
     pub pause_ns: u64,
     /// The longest one.
     pub longest_pause_ns: u64,
-    /// How many more there were that the log had no room for, whatever the filter.
+    /// How many more there were that were not recorded, for lack of room, whatever the filter.
     pub lost: u64,
 }
 

@@ -4,20 +4,21 @@ use serde::Serialize;
 use tyrion_model::units;
 use tyrion_wire::cost;
 
-/// CPU times while recording was on, as the agent measured them of itself.
+/// The agent's part of the program's CPU time while recording was on, as it measured itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct OwnCpu {
-    /// `own_ns` as a share of `process_ns`. `null` if that is 0.
+    /// `own_ns` as a share of `process_ns`; `null` if that is 0.
     pub share: Option<f64>,
-    /// What the agent took: the next three together.
+    /// The CPU time that the agent used: the next three together.
     pub own_ns: u64,
-    /// Its code on threads of the program, called by the JVM; estimated.
+    /// The agent's code on the program's threads, called by the JVM; estimated from one call in
+    /// 64.
     pub callbacks_ns: u64,
-    /// Its own threads.
+    /// The agent's own threads.
     pub threads_ns: u64,
     /// The Java half of trace mode's probes; estimated. `null` if there were none.
     pub probes_ns: Option<u64>,
-    /// All of the process, the agent included.
+    /// All CPU time of the process, the agent's included.
     pub process_ns: u64,
 }
 

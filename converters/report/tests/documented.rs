@@ -1,8 +1,9 @@
-//! `docs/report.md` names every field of the JSON, and no other.
+//! `docs/report-json.md` names every field of the JSON, and no other.
 
+use crate::made::root;
 use serde::Serialize;
 use serde_json::{Value, to_value};
-use std::{collections::BTreeSet, fs, path::PathBuf};
+use std::{collections::BTreeSet, fs};
 use tyrion_formats::Recording;
 use tyrion_model::filter::{Filter, Kinds};
 use tyrion_report::{
@@ -16,13 +17,9 @@ use tyrion_report::{
     },
 };
 
-fn root() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-}
-
 /// The chapter with this heading, up to the next one.
 fn chapter(heading: &str) -> String {
-    let text = fs::read_to_string(root().join("docs/report.md")).unwrap();
+    let text = fs::read_to_string(root().join("docs/report-json.md")).unwrap();
     let begin = format!("\n## {heading}\n");
     let (_, rest) = text.split_once(&begin).unwrap_or_else(|| panic!("no chapter {heading}"));
     rest.split("\n## ").next().unwrap().to_owned()
@@ -165,7 +162,7 @@ fn of_types(section: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_field_is_documented() {
-    let common = chapter("The JSON");
+    let common = chapter("The object");
     let is_in = |text: &str, name: &str| text.contains(&format!("`{name}`"));
     let mut in_lock = BTreeSet::new();
     names(&to_value(LockRef::default()).unwrap(), &mut in_lock);
@@ -208,9 +205,20 @@ fn every_field_is_documented() {
 
 #[test]
 fn every_chapter_is_of_a_section() {
-    let text = fs::read_to_string(root().join("docs/report.md")).unwrap();
+    let text = fs::read_to_string(root().join("docs/report-json.md")).unwrap();
     let headings: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("## ")).collect();
     let sections = SECTIONS.iter().map(|section| section.name);
-    let expected: Vec<&str> = ["Asking", "The JSON"].into_iter().chain(sections).collect();
+    let expected: Vec<&str> = ["The object"].into_iter().chain(sections).collect();
     assert_eq!(headings, expected);
+}
+
+#[test]
+fn the_guide_names_every_section() {
+    let guide = fs::read_to_string(root().join("docs/report.md")).unwrap();
+    for section in SECTIONS {
+        let name = section.name;
+        let is_named =
+            guide.lines().any(|line| line.starts_with('|') && line.contains(&format!("`{name}`")));
+        assert!(is_named, "docs/report.md does not say when to use {name}");
+    }
 }

@@ -3,8 +3,10 @@
 
 mod documented;
 mod drawing;
+mod fields;
 mod golden;
 #[path = "../../../tests/support/golden.rs"]
 mod golden_files;
 mod input;
+mod made;
 mod support;

@@ -31,8 +31,8 @@ pub struct Prediction {
     pub gain_share: f64,
     /// The share by which the time for the same work changes: -0.5 for half the time.
     pub time_share: f64,
-    /// The effect on threads, by name, those that did most first; empty if they were not
-    /// replayed.
+    /// The effect on threads: the ten names that did most, the first one most; empty if they
+    /// were not replayed.
     pub threads: Vec<ThreadGain>,
     /// The share by which threads that never take the lock become faster; `null` if there
     /// are none, or if they were not replayed.
@@ -41,7 +41,7 @@ pub struct Prediction {
     pub recorded_per_second: Option<f64>,
     /// The same in a replay without a change, which shows how accurate the replay is.
     pub replayed_per_second: Option<f64>,
-    /// The number of processors, if it is known.
+    /// The number of processors that the prediction is for. `null` for as many as threads.
     pub processors: Option<u32>,
     /// For a read-write lock, the places that count as reading.
     pub reads: Vec<String>,

@@ -8,11 +8,11 @@ use tyrion_wire::holder;
 /// Questions about the owners of locks.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Questions {
-    /// How many owners were asked what they do.
+    /// How many owners the agent asked for their stacks.
     asked: u64,
-    /// How many of them had released the lock meanwhile.
+    /// How many of these had released the lock meanwhile.
     gone: u64,
-    /// The CPU time that looking has taken.
+    /// The CPU time that this took.
     cpu_ns: u64,
 }
 

@@ -8,13 +8,14 @@ use tyrion_wire::walks;
 /// How many stacks were found in which way.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Walks {
-    /// Walked by the agent.
+    /// How many stacks the agent walked itself.
     own: u64,
-    /// Asked of the JVM.
+    /// How many it asked the JVM for, because a walk was not sure.
     jvmti: u64,
-    /// Walked, and asked to compare.
+    /// How many of its own it compared with what the JVM reports.
     compared: u64,
-    /// How many of these were not the same.
+    /// How many of these were different, and again at a second try. After three, it asked the
+    /// JVM for all.
     different: u64,
 }
 

@@ -22,11 +22,11 @@ use tyrion_wire::{WaitKind, slot::Pending};
 /// A lock, or all locks of a class that the program calls the same.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct LockKey {
-    /// What the program calls it; empty when that is not known.
+    /// What the program calls it; may be empty.
     pub name: String,
     /// Its class.
     pub class: String,
-    /// Its identity; 0 when it is several locks, or not known.
+    /// Its identity; 0 when several locks are meant, or it is not known.
     pub id: u32,
 }
 
@@ -38,7 +38,7 @@ impl LockKey {
     }
 }
 
-/// A thread: its `Thread.getId()` and name.
+/// A thread.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct ThreadKey {
     /// Its name.
@@ -54,30 +54,30 @@ impl ThreadKey {
     }
 }
 
-/// A row of locks: those that a [`LockKey`] stands for, by the kind of wait.
+/// Locks of one class and name, or one lock, by the kind of wait.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LockRow {
-    /// Which locks.
+    /// The lock.
     pub lock: LockKey,
     /// The kind of wait.
     #[serde(serialize_with = "kind_name")]
     pub kind: WaitKind,
-    /// How many locks were seen waited for; 0 if only acquisitions were seen.
+    /// How many locks were waited for; 0 if only acquisitions were seen.
     pub instances: u64,
     #[serde(flatten)]
     pub waits: Waits,
-    /// How many threads waited, now or in the window.
+    /// How many threads waited.
     pub waiters: u64,
-    /// The thread that others waited for longest, as far as that is known.
+    /// The thread that others waited for longest. `null` if that is not known.
     pub holder: Option<String>,
     #[serde(flatten)]
     pub taken: Option<Taken>,
 }
 
-/// A row of threads.
+/// A thread that waited.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ThreadRow {
-    /// Which thread.
+    /// The thread.
     pub thread: ThreadKey,
     #[serde(flatten)]
     pub waits: Waits,
@@ -90,35 +90,34 @@ pub struct ThreadRow {
     pub taken: Option<Taken>,
 }
 
-/// Waits of a row.
+/// Waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Waits {
-    /// How many ended.
+    /// How many waits ended.
     pub waits: u64,
     /// The same per second.
     pub waits_per_s: f64,
-    /// How many threads waited on the average: wait time per time, with the
-    /// waits that have not ended.
+    /// How many threads waited on average, those included whose waits have not ended.
     pub waiting: f64,
-    /// Mean of those that ended.
+    /// The mean of the waits that ended; 0 if none did.
     pub mean_ns: u64,
-    /// The longest of those that ended.
+    /// The longest of the waits that ended; 0 if none did.
     pub max_ns: u64,
-    /// How many threads wait now.
+    /// How many threads wait at the end of the window.
     pub pending: u64,
-    /// For how long the one does that has waited longest; 0 if none waits.
+    /// How long the longest of these waits has lasted; 0 if none waits.
     pub pending_ns: u64,
 }
 
 /// Acquisitions of a row, in trace mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Taken {
-    /// Outermost acquisitions per second; `None` where none were counted: not
-    /// all code counts them.
+    /// In trace mode: acquisitions per second, without reentrant ones. `null` if none was
+    /// counted in the window; not all code counts them.
     pub acquisitions_per_s: Option<f64>,
     /// The standard error of that; 0 where all were counted.
     pub acquisitions_per_s_error: Option<f64>,
-    /// By how many threads the locks were held on the average.
+    /// In trace mode: by how many threads the locks were held on average.
     pub held: Option<f64>,
 }
 

@@ -13,16 +13,30 @@ use tyrion_report::{OwnCpu, render::json::escaped};
 /// A frame, as `--json` prints it. The fields are described in docs/top.md.
 #[derive(Serialize)]
 struct Printed<'a> {
+    /// Which log.
     log: &'a str,
+    /// Main class or jar of the recorded program.
     program: &'a str,
+    /// The recorded process.
     pid: u32,
+    /// The log's mode: `contention`, `trace`, `contention+sample` or `trace+sample`. A log of
+    /// mode `sample` says nothing about waits, and a note on stderr says so.
     mode: &'a str,
+    /// `recording`, `paused`, `ended`, `broken off` (the log could no longer be written) or
+    /// `killed`.
     state: &'static str,
+    /// Whether the figures cover the whole recording: neither a window nor one file of several.
     whole: bool,
+    /// The length of the time that the figures cover.
     window_ns: u64,
+    /// The agent's part of the program's CPU time since the recording began. `null` in logs of
+    /// earlier agents.
     own_cpu: Option<OwnCpu>,
+    /// All waits.
     total: &'a Waits,
+    /// By lock and kind, those with the most wait first.
     locks: &'a [LockRow],
+    /// By thread, those with the most wait first.
     threads: &'a [ThreadRow],
 }
 

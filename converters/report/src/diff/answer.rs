@@ -12,9 +12,9 @@ pub const SCHEMA: u32 = 1;
 /// What `tyrion diff --json` prints. `docs/diff.md` tells what every field means.
 #[derive(Clone, Debug, Serialize)]
 pub struct Document<'d> {
-    /// The version of Tyrion that compared.
+    /// The version that compared.
     pub tyrion: &'static str,
-    /// [`SCHEMA`].
+    /// The version of what this document describes: 1.
     pub schema: u32,
     /// What changed.
     #[serde(flatten)]
@@ -24,11 +24,9 @@ pub struct Document<'d> {
 /// What changed from some recordings to others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Diff {
-    /// What amounts whose names have `rate` are for: `second` of the recording,
-    /// or `acquisition` of the lock.
+    /// What fields with `rate` in their names are per.
     pub per: Per,
-    /// What changes are of: the `wait`, or how often threads waited (`contentions`)
-    /// where it is not known of all recordings how long.
+    /// What is compared.
     pub measure: Measure,
     /// The recordings before.
     pub before: Side,
@@ -36,19 +34,20 @@ pub struct Diff {
     pub after: Side,
     /// All locks together.
     pub total: Change<Amount>,
-    /// How many locks were waited for after, and not before.
+    /// How many locks threads waited for after, but not before.
     pub appeared: u64,
-    /// How many locks were waited for before, and not after.
+    /// How many locks threads waited for before, but not after.
     pub vanished: u64,
-    /// The lock whose wait became less by most; null when none did.
+    /// The lock whose wait decreased most. `null` if none did.
     pub most_improved: Option<LockChange>,
-    /// The lock whose wait became more by most; null when none did.
+    /// The lock whose wait increased most. `null` if none did.
     pub most_worsened: Option<LockChange>,
-    /// By lock and kind of wait, the greatest change first, whatever its sign.
+    /// By lock and kind of wait, the greatest change first, whatever its sign; those whose
+    /// change is not known come last.
     pub locks: Vec<LockChange>,
     /// How many more there are.
     pub locks_left_out: usize,
-    /// By stack, lock and kind of wait, the greatest change first.
+    /// By stack, lock and kind of wait, in the same order.
     pub stacks: Vec<StackChange>,
     /// How many more there are.
     pub stacks_left_out: usize,
@@ -59,21 +58,22 @@ pub struct Diff {
 pub struct Side {
     /// The logs, as the user named them.
     pub logs: Vec<String>,
-    /// How long they recorded, added up, as far as --since and --until ask for
-    /// it; null when that is not known.
+    /// The recorded time, all logs added up, within `--since` and `--until`. `null` if it is
+    /// not known.
     pub recorded_ns: Option<u64>,
-    /// How often locks were taken; null when it was not counted.
+    /// How often locks were taken. `null` if that was not counted.
     pub acquisitions: Option<u64>,
     /// The standard error of that; 0 where all were counted.
     pub acquisitions_error: Option<u64>,
-    /// What waits are divided by: seconds, or acquisitions.
+    /// The number by which waits are divided in `total`: seconds, or acquisitions.
     pub divisor: f64,
-    /// What the logs lack for an answer, and how to record it; empty when nothing
-    /// does.
+    /// What the logs lack for an answer, and how to record it; empty when nothing is missing.
+    /// Otherwise the numbers mean nothing.
     pub lacking: &'static str,
     /// What a reader should know about how the figures came about.
     pub notes: Vec<String>,
-    /// What was damaged in the logs.
+    /// What was damaged in the logs. If there is any, the exit status is 3, or 4 if a condition
+    /// of `--fail-if` holds.
     pub damage: Vec<String>,
 }
 
@@ -82,19 +82,20 @@ pub struct Side {
 pub struct Change<T> {
     /// Whether it is there on both sides.
     pub state: Presence,
-    /// What it was before; null when there was none.
+    /// The amounts before. `null` if there were none.
     pub before: Option<T>,
-    /// What it is after; null when there is none.
+    /// The amounts after. `null` if there are none.
     pub after: Option<T>,
-    /// By how much the wait for each second, or acquisition, changed; null when
-    /// the acquisitions of the lock are not known, or contentions are compared.
+    /// By how many ns the wait per second, or acquisition, changed: whole ns from 1 µs on, and
+    /// below that with a fraction. `null` if the acquisitions of the lock are not known, or if
+    /// `contentions` are compared.
     #[serde(serialize_with = "rounded")]
     pub change_rate_ns: Option<f64>,
-    /// By how much the number of waits for each second, or acquisition, changed; null
-    /// when the acquisitions of the lock are not known.
+    /// By how much the number of waits per second, or acquisition, changed. `null` if the
+    /// acquisitions of the lock are not known.
     pub change_rate_waits: Option<f64>,
-    /// The change of what is compared as a share of what it was: -1 when it is gone; null when there was
-    /// none, too.
+    /// The change of what is compared as a share of the value before: -1 if it is gone. `null`
+    /// if there was none.
     pub change_share: Option<f64>,
 }
 
@@ -114,17 +115,17 @@ pub enum Presence {
 /// Waits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Amount {
-    /// How many.
+    /// How many waits.
     pub waits: u64,
     /// Their durations added up.
     pub wait_ns: u64,
     /// The longest of them.
     pub max_wait_ns: u64,
-    /// How many for each second, or acquisition; null when the acquisitions of
-    /// the lock are not known.
+    /// How many per second, or acquisition. `null` if the acquisitions of the lock are not
+    /// known.
     pub rate_waits: Option<f64>,
-    /// How long for each second, or acquisition; null where contentions are compared,
-    /// too.
+    /// How long per second, or acquisition; with a fraction below 1 µs. `null` also if
+    /// `contentions` are compared, and so are percentiles.
     #[serde(serialize_with = "rounded")]
     pub rate_ns: Option<f64>,
 }
@@ -135,22 +136,24 @@ pub struct LockAmount {
     /// Its waits.
     #[serde(flatten)]
     pub amount: Amount,
-    /// Half of the waits were not longer.
+    /// Half of the waits were not longer; percentiles are off by 3 % at most, by more if waits
+    /// were folded.
     pub p50_wait_ns: Option<u64>,
     /// 99 % of the waits were not longer.
     pub p99_wait_ns: Option<u64>,
-    /// How often it was taken; null when it was not counted.
+    /// How often it was taken; trace mode.
     pub acquisitions: Option<u64>,
     /// The standard error of that; 0 where all were counted.
     pub acquisitions_error: Option<u64>,
-    /// How long it was held on the average; null when it was not measured.
+    /// How long it was held on average; trace mode. With `count=adaptive`, short holds seem
+    /// longer by up to what the probes take.
     pub mean_hold_ns: Option<u64>,
 }
 
 /// How the waits for the locks of a class and name changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LockChange {
-    /// The lock. It has no `id`: that means nothing in another recording.
+    /// The lock. Its `id` is always 0: identities mean nothing in another recording.
     pub lock: LockRef,
     /// The kind of wait.
     pub kind: &'static str,
@@ -171,8 +174,8 @@ pub struct StackChange {
     /// Its change.
     #[serde(flatten)]
     pub change: Change<Amount>,
-    /// The stack from that frame outwards, with the lines of the side after
-    /// where it is there; of several that are alike, that with the most wait.
+    /// The stack from that frame outwards, with the line numbers of the logs after where the
+    /// stack is in them; of several that are alike, the one with the most wait.
     pub stack: Vec<String>,
 }
 

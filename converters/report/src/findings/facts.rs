@@ -11,32 +11,32 @@ use tyrion_wire::header::RecordingState;
 pub struct LogFacts {
     /// Its name as the user gave it.
     pub log: String,
-    /// The recorded process. `null` where that is not known.
+    /// The recorded process. `null` if that is not known.
     pub pid: Option<u32>,
     /// Main class or jar; may be empty.
     pub program: String,
     /// The JVM's name and version; may be empty.
     pub jvm: String,
-    /// What was recorded: `contention`, `trace`, `sample`, or one of the first
-    /// two with `+sample`; all of it where that changed.
+    /// What was recorded: `contention`, `trace`, `sample`, or one of the first two with
+    /// `+sample`; if that changed, everything that was recorded.
     pub mode: String,
-    /// What was recorded when, if that changed; else empty.
+    /// When each mode was on, if the mode changed: `start_ns` since the log began,
+    /// `duration_ns`, `mode`. Otherwise empty.
     pub mode_spans: Vec<ModeRow>,
     /// Which holds were measured in trace mode: `1/64`, `all` or `none`; if that
     /// changed, one after another: `1/64, then all`.
     pub hold: String,
     /// How waits in java.util.concurrent were seen when the log began: by `probes` or
-    /// `natives`; may be empty.
+    /// `natives`, which cannot tell when a condition was signalled; may be empty.
     pub parks: String,
-    /// The first moment of the log in words, `2026-11-21T10:49:00Z`. `null` where that is
-    /// not known.
+    /// When it begins, `2026-11-21T10:49:00Z`. `null` if that is not known.
     pub start: Option<String>,
-    /// The same, in ns of Unix time.
+    /// The same in ns of Unix time.
     pub start_wall_ns: Option<u64>,
-    /// From the first to the last moment of the log. `null` where that is not known.
+    /// From its beginning to its end. `null` if that is not known.
     pub duration_ns: Option<u64>,
-    /// Waits shorter than this were folded when recorded, or are missing. `null` where
-    /// that is not known, and for sums of waits.
+    /// Waits shorter than this were folded when recorded, or are missing. `null` if that is not
+    /// known, and for profiles, which have only sums.
     pub threshold_ns: Option<u64>,
     /// Whether the log has only sums of waits, without times.
     #[serde(skip)]
@@ -44,7 +44,8 @@ pub struct LogFacts {
     /// Whether its program can be recorded again in another mode.
     #[serde(skip)]
     pub has_modes: bool,
-    /// How many processors the JVM counted on. `null` where the log does not tell.
+    /// The number of processors that the JVM saw when the log began. `null` if the log does not
+    /// say.
     pub processors: Option<u64>,
     /// Whether the JVM ended in an orderly way and nothing of this log is
     /// damaged.
@@ -54,7 +55,7 @@ pub struct LogFacts {
 /// A part of a log in which the same was recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ModeRow {
-    /// From the log's first moment to that of the part.
+    /// When it begins, in ns since the log began.
     pub start_ns: u64,
     /// Its length.
     pub duration_ns: u64,

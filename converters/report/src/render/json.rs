@@ -1,4 +1,4 @@
-//! For machines. `docs/report.md` tells what every field means.
+//! For machines. `docs/report-json.md` tells what every field means.
 
 use crate::Report;
 use serde_json::{Map, Value, json};

@@ -40,18 +40,18 @@ pub const SECTION: Section = Section {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// Trace mode: waits are charged, in parts perhaps, to those who released
-    /// the lock meanwhile.
+    /// In trace mode, waits are charged, possibly in parts, to the threads that released the
+    /// lock meanwhile.
     Charged,
-    /// Contention mode: waits tell who had the lock when they began. Later holders are not
-    /// known.
+    /// In contention mode with `holders=false`, waits say who had the lock when they began;
+    /// later holders are not known.
     #[default]
     OwnerAtStart,
-    /// Contention mode: it was looked at random moments who had the locks that others waited
-    /// for, and what they did. So both tables are estimates.
+    /// In contention mode, the agent looked at random moments at who had the locks that others
+    /// waited for, and at what they did; so both tables are estimates.
     Asked,
-    /// Flight Recorder: waits for monitors tell who had them last before the waiter.
-    /// Earlier holders are not known, nor those of other locks.
+    /// In recordings of Flight Recorder, waits for monitors tell which thread had them last
+    /// before the waiter, which need not be the one that had them when the wait began.
     PreviousOwner,
 }
 
@@ -62,33 +62,34 @@ pub struct Blockers {
     pub source: Source,
     /// How often threads waited for locks.
     pub waits: u64,
-    /// How long threads waited for locks in all, in ns. With a filter on
-    /// threads this is of waiters, while waits charged are by holders.
+    /// How long threads waited for locks in all, in ns. A filter on threads selects waiters
+    /// here, but holders where waits are charged.
     pub wait_ns: u64,
-    /// How much of it there is a holder for, in ns.
+    /// For how much of it a holder is known, in ns.
     pub known_ns: u64,
-    /// Where it was looked at random moments, of locks whose holders were seen: for how much
-    /// of the wait nobody had the lock, in ns. It had been released, and whoever was next did
-    /// not run yet. That is charged to the holders, as trace mode charges it to whoever has
-    /// released the lock.
+    /// Where `source` is `asked`, of locks whose holders were seen: for how much of the wait
+    /// nobody had the lock, in ns. It had been released, and whoever was next did not run yet.
+    /// That is charged to the holders, as trace mode charges it to whoever has released the
+    /// lock.
     pub free_ns: u64,
-    /// For how much of it the owner was not seen, in ns, mostly because the wait was over
-    /// before that.
+    /// The same: for how much of it the owner was not seen, in ns, mostly because the wait was
+    /// over before that.
     pub unseen_ns: u64,
-    /// For how much of it the holder's code was not seen, in ns, that before included.
+    /// The same: for how much of it the holder's code was not seen, in ns, `unseen_ns`
+    /// included.
     pub code_unseen_ns: u64,
     /// How many pairs of groups of threads there are.
     pub thread_pairs: u64,
     /// How many pairs of places in the code there are.
     pub code_pairs: u64,
-    /// By groups of threads, most wait first. A group are the threads whose
-    /// names differ in the number at the end only.
+    /// By groups of threads, most wait first. A group is all threads whose names differ only in
+    /// the number at the end.
     pub threads: Vec<ThreadPair>,
     /// By place in the code, most wait first.
     pub code: Vec<CodePair>,
 }
 
-/// Waits of the threads of a group for those of a group.
+/// Waits of the threads of one group for those of another group, or the same one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ThreadPair {
     /// Who waited: `http-*`.
@@ -99,18 +100,18 @@ pub struct ThreadPair {
     pub waits: u64,
     /// Their durations added up, in ns.
     pub wait_ns: u64,
-    /// How far that may be off, in ns, for 95 % of such estimates (an estimate on the
-    /// high side): which holder is charged is partly chance, and what was not seen may be
-    /// theirs. 0 where there is one holder only, or waits are not charged in parts;
-    /// null with a filter on threads.
+    /// How far that may be off, in ns, for 95 % of such estimates (an estimate on the high
+    /// side): which holder is charged is partly chance, and what was not seen may be theirs. 0
+    /// if there is only one holder, or if waits are not charged in parts; null with a filter on
+    /// threads. A holder that was never charged is missing.
     pub wait_error_ns: Option<u64>,
-    /// The share of all wait that there is a holder for.
+    /// The share of all wait for which a holder is known.
     pub wait_share: f64,
-    /// The locks that it was about, most wait first.
+    /// The locks that they waited for, most wait first.
     pub locks: Vec<LockShare>,
 }
 
-/// The part of a lock.
+/// The part that belongs to one lock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LockShare {
     /// The lock.
@@ -121,26 +122,31 @@ pub struct LockShare {
     pub waits: u64,
     /// Their durations added up, in ns.
     pub wait_ns: u64,
-    /// How far that may be off, in ns, as above.
+    /// How far that may be off, in ns, for 95 % of such estimates (an estimate on the high
+    /// side): which holder is charged is partly chance, and what was not seen may be theirs. 0
+    /// if there is only one holder, or if waits are not charged in parts; null with a filter on
+    /// threads. A holder that was never charged is missing.
     pub wait_error_ns: Option<u64>,
 }
 
-/// Waits at a place in the code, for a place in the code.
+/// Waits at one place in the code for a holder at another.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CodePair {
     /// The waits.
     #[serde(flatten)]
     pub charged: ChargedWaits,
-    /// How far `wait_ns` may be off, in ns, as above.
+    /// How far that may be off, in ns, for 95 % of such estimates (an estimate on the high
+    /// side): which holder is charged is partly chance, and what was not seen may be theirs. 0
+    /// if there is only one holder, or if waits are not charged in parts; null with a filter on
+    /// threads. A holder that was never charged is missing.
     pub wait_error_ns: Option<u64>,
-    /// Where the holder was when it left the lock, or else, where no stack was
-    /// taken then, where it took it; of an owner that was asked, which of its methods has
-    /// the lock; null when that is not known.
+    /// Where the holder released the lock, or, if no stack was taken then, where it took it;
+    /// null if that is not known.
     pub holder: Option<String>,
     /// The group of threads that had the lock, where their code is not known;
     /// else null.
     pub holders: Option<String>,
-    /// The holder's stack that goes with the waiter's; empty when it is not known.
+    /// The holder's stack that goes with it; empty when it is not known.
     pub holder_stack: Vec<String>,
 }
 

@@ -17,10 +17,9 @@ use tyrion_wire::WaitKind;
 /// Waits at a place in the code that are charged to others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ChargedWaits {
-    /// Where it was waited: the innermost frame outside of
-    /// `java.util.concurrent`.
+    /// Where the thread waited: the innermost frame outside `java.util.concurrent`.
     pub waiter: String,
-    /// What was waited for.
+    /// What the thread waited for.
     pub lock: LockRef,
     /// The kind of wait.
     pub kind: &'static str,
@@ -28,7 +27,7 @@ pub struct ChargedWaits {
     pub waits: u64,
     /// Their durations added up, in ns.
     pub wait_ns: u64,
-    /// The share of all wait of which it is known whom it is charged to.
+    /// The share of all wait for which a holder, or who ended the wait, is known.
     pub wait_share: f64,
     /// The whole stack at the waiter's place with the most wait, innermost frame
     /// first.

@@ -34,7 +34,8 @@ pub const SECTION: Section = Section {
 pub struct Contended {
     /// All locks together.
     pub totals: ContendedTotals,
-    /// By lock and kind of wait, most wait first.
+    /// By lock and kind of wait, most wait first. (In text and HTML, the sides of a lock for
+    /// readers and writers are one row.)
     pub locks: Vec<ContendedLock>,
     /// How many more there are.
     pub left_out: usize,
@@ -49,21 +50,20 @@ pub struct Contended {
 /// All locks together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ContendedTotals {
-    /// How many locks threads waited for, by class, name and kind.
+    /// How many different locks threads waited for, by class, name and kind.
     pub locks: u64,
     /// How often a thread waited.
     pub contended: u64,
-    /// How often locks were taken, these and the others. `null` when it was not
-    /// counted.
+    /// How often locks were taken, contended or not. `null` when it was not counted.
     pub acquisitions: Option<u64>,
     /// The standard error of that; 0 where all were counted.
     pub acquisitions_error: Option<u64>,
     /// How long threads waited in all.
     pub wait_ns: u64,
-    /// Half of the waits were not longer; 3 % off at most, as all percentiles,
-    /// more where waits were folded.
+    /// Half of the waits were not longer; off by 3 % at most, like all percentiles, by more if
+    /// waits were folded.
     pub p50_wait_ns: Option<u64>,
-    /// 99 % of the waits were not longer: of fewer than 100 the longest.
+    /// 99 % of the waits were not longer; the longest if there are fewer than 100.
     pub p99_wait_ns: Option<u64>,
     /// The longest wait.
     pub max_wait_ns: u64,
@@ -76,8 +76,8 @@ pub struct ContendedLock {
     pub lock: LockRef,
     /// The kind of wait.
     pub kind: &'static str,
-    /// How often they were taken, without reentrant acquisitions. `null` when
-    /// it was not counted, as where code without probes takes them.
+    /// How often they were taken, without reentrant acquisitions. `null` when it was not
+    /// counted, as when code without probes takes them.
     pub acquisitions: Option<u64>,
     /// The standard error of that; 0 where all were counted.
     pub acquisitions_error: Option<u64>,
@@ -87,38 +87,40 @@ pub struct ContendedLock {
     pub miss_share: Option<f64>,
     /// How long threads waited in all.
     pub wait_ns: u64,
-    /// How long on the average.
+    /// How long on average.
     pub mean_wait_ns: u64,
     /// Half of the waits were not longer.
     pub p50_wait_ns: Option<u64>,
-    /// 99 % of the waits were not longer: of fewer than 100 the longest.
+    /// 99 % of the waits were not longer; the longest if there are fewer than 100.
     pub p99_wait_ns: Option<u64>,
     /// The longest wait.
     pub max_wait_ns: u64,
     /// How long they were held in all, measured or estimated. `null` when it
     /// was not measured.
     pub hold_ns: Option<u64>,
-    /// How far that may be off, for 95 % of such estimates; 0 where all holds were
-    /// measured and counted.
+    /// How far that may be off, for 95 % of such estimates; 0 where all holds were measured and
+    /// counted. Where acquisitions were counted in bursts, it includes the probes' time in each
+    /// of those that were estimated, but it is no more than `hold_ns`.
     pub hold_error_ns: Option<u64>,
-    /// How long on the average.
+    /// How long on average.
     pub mean_hold_ns: Option<u64>,
     /// The longest hold that was measured.
     pub max_hold_ns: Option<u64>,
     /// `hold_ns` as a share of the recording's duration: above 1 where several
     /// were held at the same time.
     pub utilisation_share: Option<f64>,
-    /// How much of `wait_ns` fell into pauses of the garbage collector, without folded
-    /// waits. `null` when they are not known.
+    /// How much of `wait_ns` lies in pauses of the garbage collector; text shows it if it is a
+    /// tenth or more. Waits below the threshold are not counted. `null` if no log has these
+    /// pauses.
     pub in_collections_ns: Option<u64>,
     /// How many threads waited.
     pub waiting_threads: u64,
     /// How many threads took them. `null` when it is not known.
     pub holding_threads: Option<u64>,
-    /// Where threads waited longest, or most often where it is not known how long.
+    /// Where threads waited longest, or most often if it is not known how long.
     pub hottest_waiter: Option<HotStack>,
-    /// Where those left the lock, or else took it, that most wait is charged to:
-    /// a stack is taken of some exits only. `null` when waits were not charged.
+    /// Where the threads to which most wait is charged released the lock, or otherwise where
+    /// they took it: stacks are taken only at some releases. `null` if waits were not charged.
     pub hottest_holder: Option<HotStack>,
     /// The locks one by one, most wait first.
     pub instances: Vec<ContendedInstance>,

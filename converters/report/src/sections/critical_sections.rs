@@ -33,15 +33,16 @@ pub const SECTION: Section = Section {
 pub struct CriticalSections {
     /// All of them together.
     pub total: Counts,
-    /// How long the threads that took locks lived, in ns; null when that is
-    /// not known of all of them.
+    /// How long the threads that took locks lived, in ns; null when that is not known for all
+    /// of them.
     pub thread_ns: Option<u64>,
     /// How many places there are.
     pub site_count: u64,
     /// How many threads took locks.
     pub thread_count: u64,
-    /// By place and lock, those that were held longest first. Durations of
-    /// `p50_hold_ns` and `p99_hold_ns` are known to a power of two.
+    /// By place and lock, those that were certainly held longest (`hold_ns` less what of
+    /// `hold_error_ns` is chance) first. `p50_hold_ns` and `p99_hold_ns` are known to a power
+    /// of two.
     pub sites: Vec<SectionPlace>,
     /// By thread, those that held locks longest first.
     pub threads: Vec<Holder>,
@@ -59,14 +60,15 @@ pub struct Counts {
     pub reentrant: u64,
     /// The standard error of that.
     pub reentrant_error: u64,
-    /// How often it tried in vain.
+    /// How often it tried without success.
     pub failed: u64,
-    /// How long they were held in all, in ns: estimated unless all holds were
-    /// measured. Nested ones count each. Nothing is told if no hold was measured, as where
-    /// all permits of a semaphore are released by other threads.
+    /// How long they were held in all, in ns: estimated unless all holds were measured; null
+    /// when none was, as where all permits of a semaphore are released by other threads. Nested
+    /// ones count each. An estimate is never longer than a thread lived.
     pub hold_ns: u64,
-    /// How far `hold_ns` may be off, in ns, for 95 % of such estimates; 0 where all
-    /// holds were measured and counted.
+    /// How far `hold_ns` may be off, in ns, for 95 % of such estimates; 0 where all holds were
+    /// measured and counted. Where acquisitions were counted in bursts, it includes the probes'
+    /// time in each of those that were estimated, but it is no more than `hold_ns`.
     pub hold_error_ns: u64,
     /// What of it is chance.
     by_chance_ns: u64,
@@ -152,8 +154,8 @@ pub struct Holder {
     /// What it did in all.
     #[serde(flatten)]
     pub counts: Counts,
-    /// The share of its time in which it held locks, more than 1 perhaps where
-    /// they were nested; null when it is not known how long it lived.
+    /// The share of its time in which it held locks, possibly more than 1 where they were
+    /// nested; null when it is not known how long it lived.
     pub thread_share: Option<f64>,
     /// Its sections, those that were held longest first.
     pub sections: Vec<Own>,

@@ -25,8 +25,8 @@ pub const SECTION: Section = Section {
 /// The answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct DelaysAnswer {
-    /// Shorter waits are not delays. For several logs, this is the lowest threshold; in
-    /// each log its own applies.
+    /// Shorter waits are not delays. Of several logs, this is the lowest threshold; in each log
+    /// its own applies.
     pub threshold_ns: u64,
     /// How many delays there were.
     pub delays: u64,

@@ -33,7 +33,7 @@ pub const SECTION: Section = Section {
 pub struct Lines {
     /// How many snapshots of threads are shown.
     pub samples: u64,
-    /// The real time that they stand for.
+    /// The real time that they represent.
     pub wall_ns: u64,
     /// How many of the snapshots have no frame with a line.
     pub samples_without_line: u64,
@@ -52,13 +52,13 @@ pub struct Line {
     pub source: String,
     /// How many snapshots found a thread there.
     pub samples: u64,
-    /// The real time that they stand for.
+    /// The real time that they represent.
     pub wall_ns: u64,
     /// The CPU time that the threads used meanwhile.
     pub cpu_ns: u64,
     /// `wall_ns` by state.
     pub states: StateTimes,
-    /// The share of `wall_ns` that `stack` has.
+    /// The share of `wall_ns` that belongs to `stack`.
     pub stack_share: f64,
     /// The stack with the most real time, innermost frame first.
     pub stack: Vec<String>,

@@ -49,17 +49,19 @@ pub struct LockOrder {
     pub harmless: Vec<Harmless>,
     /// How many more of those there are.
     pub harmless_left_out: usize,
-    /// Locks that were held while others were taken, or taken so.
+    /// Locks that were held while others were taken, or that were taken while others were held.
     pub locks: usize,
-    /// Pairs of locks, the one taken while the other was held, and not only tried.
+    /// Pairs of locks of which one was taken while the other was held, and not only tried
+    /// (`tryLock`): nobody waits for that for ever. Logs of earlier agents do not tell which
+    /// were.
     pub edges: usize,
     /// Records that they come from.
     pub nestings: u64,
-    /// Records that say nothing, since the agent did not know yet which
-    /// instance it was that was taken, or held. (The next time, it does.)
+    /// Records without information, since the agent did not know yet which instance was taken,
+    /// or held. (The next time, it does.)
     pub unidentified: u64,
-    /// Whether all cycles of up to six locks were looked at. Of longer ones, the
-    /// shortest is looked for where there are no shorter ones.
+    /// Whether all cycles of up to six locks were looked at. Where there are none of these, the
+    /// shortest longer one is looked for.
     pub complete: bool,
 }
 
@@ -68,16 +70,16 @@ pub struct LockOrder {
 pub struct Cycle {
     /// How many locks, and threads, the example has.
     pub locks: usize,
-    /// How many cycles there are of the same classes and places. (Of longer
-    /// ones than six locks, not all are counted.)
+    /// How many cycles there are of the same classes and places. (Of cycles longer than six
+    /// locks, not all are counted.)
     pub cycles: u64,
     /// How many locks the longest of them has.
     pub longest: usize,
-    /// Instances were not told apart, so locks go by class and name: whether
-    /// they are the same objects is not known.
+    /// Whether instances were not told apart, so that locks go by class and name: then it is
+    /// not known whether they are the same objects.
     pub by_name: bool,
-    /// One of the shortest, edge by edge: the inner lock of each is the outer
-    /// one of the next, and that of the last is that of the first.
+    /// One of the shortest, edge by edge: the inner lock of each is the outer one of the next,
+    /// and the inner lock of the last is the outer one of the first.
     pub edges: Vec<Edge>,
 }
 
@@ -101,8 +103,8 @@ pub struct Edge {
     pub outer_stack_known: bool,
     /// Where it took the inner lock, or began to wait for it.
     pub inner_stack: Vec<String>,
-    /// What else it held. No two edges of a cycle have a lock in common here,
-    /// but for those that both held as readers.
+    /// What else it held. No two edges of a cycle have a lock in common here, except those that
+    /// both held as readers.
     pub also_held: Vec<OrderedLock>,
     /// When it was seen first, after the log's start.
     pub first_ns: u64,
@@ -125,8 +127,8 @@ pub struct OrderedLock {
 /// A cycle that cannot become a deadlock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Harmless {
-    /// Why: `gate`, all who take its locks hold a lock that lets one pass at a
-    /// time; or `one-thread`, a single thread took all of them in both orders.
+    /// Why: `gate`, all threads that take its locks hold a lock that lets one pass at a time;
+    /// or `one-thread`, a single thread took all of them in both orders.
     pub reason: &'static str,
     /// The gates.
     pub gates: Vec<LockRef>,

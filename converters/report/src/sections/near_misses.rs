@@ -31,7 +31,7 @@ pub const SECTION: Section = Section {
 /// What `--json` has of the section.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct NearMisses {
-    /// Within how long after the exit an entry is a near miss.
+    /// The time after the exit within which an entry is a near miss.
     pub near_ns: u64,
     /// All locks together.
     pub totals: NearMissTotals,
@@ -41,25 +41,23 @@ pub struct NearMisses {
     pub left_out: usize,
 }
 
-/// All locks together, but for those that one thread only took.
+/// All locks together, except those that only one thread took.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct NearMissTotals {
-    /// How often locks were taken, as far as their holds have ended and were
-    /// recorded.
+    /// How often locks were taken, counting only holds that have ended and were recorded.
     pub entries: u64,
     /// Near misses.
     pub near_misses: u64,
     /// Entries after a wait that was recorded. None of them is a near miss,
     /// however soon after the exit it was.
     pub contended: u64,
-    /// Waits too short to be recorded one by one: so many of the near misses, at
-    /// most, waited after all. With `--threshold 0` there are none.
+    /// Waits too short to be recorded one by one: at most this many of the near misses waited
+    /// after all. With `--threshold 0` there are none.
     pub folded_waits: u64,
     /// Holds of objects that are not told apart, which are left out.
     pub unidentified: u64,
-    /// Holds that the log has no time of their own for, since they were written
-    /// later than what came after them; they are left out, and near misses are
-    /// missed for it.
+    /// Holds without a time of their own in the log, since they were written after later
+    /// records; they are left out, so some near misses are not counted.
     pub untimed: u64,
 }
 
@@ -87,18 +85,17 @@ pub struct NearMissLock {
     /// Half of the times from an exit to a near miss were not longer; off by 3 %
     /// at most.
     pub p50_gap_ns: u64,
-    /// Who left and who came, by thread group; the most near misses first, five
-    /// at most.
+    /// Who released the lock and who took it next, by thread group; the most near misses first,
+    /// five at most.
     pub pairs: Vec<NearMissPair>,
-    /// Where the lock was taken by both; the most near misses first, five at
-    /// most.
+    /// Where both took the lock; the most near misses first, five at most.
     pub places: Vec<NearMissPlaces>,
 }
 
-/// Threads that nearly met.
+/// Groups of threads that nearly met.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NearMissPair {
-    /// The group of the threads that left the lock.
+    /// The group of the threads that released the lock.
     pub left_by: String,
     /// The group of the threads that took it then.
     pub taken_by: String,
@@ -109,9 +106,9 @@ pub struct NearMissPair {
 /// Places that nearly met.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NearMissPlaces {
-    /// Where the one had taken it that left it.
+    /// Where the thread that released it had taken it.
     pub before: String,
-    /// Where the next one took it.
+    /// Where the next thread took it.
     pub after: String,
     /// How often.
     pub near_misses: u64,

@@ -33,12 +33,12 @@ pub const SECTION: Section = Section {
 pub struct Overview {
     /// The recordings, in the order given.
     pub logs: Vec<LogFacts>,
-    /// The Unix time at which what is looked at begins.
+    /// The Unix time at which the reported time begins.
     pub start_wall_ns: u64,
-    /// Its duration: from the first log's start to the last one's end, as far
-    /// as --since and --until ask for it.
+    /// Its duration: from the first log's start to the last one's end, within --since and
+    /// --until.
     pub duration_ns: u64,
-    /// How long of that recording was on, that of all logs added up.
+    /// How long recording was on in that time, added up over all logs.
     pub recorded_ns: u64,
     /// The threads.
     pub threads: ThreadTotals,
@@ -50,32 +50,32 @@ pub struct Overview {
     pub pending: u64,
     /// How long they had waited by then.
     pub pending_ns: u64,
-    /// Both waits together, as far as they took place while recording was on, as a
-    /// share of the time that threads lived.
+    /// The time of both kinds of waits, as far as recording was on, as a share of the time that
+    /// threads lived.
     pub lost_share: f64,
-    /// Waits, not for a lock, that kept threads from work; `kinds` has them only where
-    /// the filter asks for them.
+    /// Waits, not for a lock, that kept threads from work; see [withheld](#withheld).
     pub withheld: WithheldTotals,
-    /// As `lost_share`, of these waits.
+    /// As `lost_share`, for these waits.
     pub withheld_share: f64,
-    /// Critical section pressure: the share of the time in which threads were
-    /// not idle that they waited for locks. `null` if they always were.
+    /// Critical section pressure: the time that threads waited for locks as a share of the time
+    /// in which they were not idle. `null` if they were always idle.
     pub pressure_share: Option<f64>,
     /// The phase with the highest pressure, an index into `phases`.
     pub worst_phase: Option<usize>,
-    /// The length of a phase: what was asked for, or a multiple of it.
+    /// The length of a phase: that of `--phase`, or a multiple of it.
     pub phase_ns: u64,
-    /// All phases in the order of time, whatever --top says. Waits are in them
-    /// as far as they took place there, those that had not ended included.
+    /// All phases in order of time, whatever `--top` says. Each has the parts of waits that lie
+    /// in it, including waits that had not ended.
     pub phases: Vec<PhaseRow>,
-    /// What was waited for, by kind, those that the filter asks for.
+    /// Waits by kind; only the kinds that the filter selects.
     pub kinds: Vec<KindRow>,
-    /// The pauses of the garbage collector, of all logs that tell of them. `null` if
-    /// none does.
+    /// The pauses of the garbage collector that ended in the reported time, of all logs that
+    /// have them. `null` if none has.
     pub collections: Option<Collections>,
-    /// How much of `wait_ns` fell into them. Folded waits are not in it.
+    /// How much of `wait_ns` lies in pauses of the garbage collector. Waits below the threshold
+    /// are not counted.
     pub in_collections_ns: Option<u64>,
-    /// Waits that were lost when recorded, for want of room.
+    /// Waits that were not recorded, for lack of room.
     pub dropped: u64,
     /// What recording cost.
     pub cost: Cost,
@@ -87,27 +87,27 @@ pub struct Overview {
     pub lacks_durations: bool,
 }
 
-/// The threads.
+/// The threads, except those that the JVM runs for itself (of the groups `system` and
+/// `InnocuousThreadGroup`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ThreadTotals {
-    /// How many are in the logs; one that several files of a recording tell of is
-    /// one.
+    /// How many threads are in the logs; one that is in several files of a recording counts
+    /// once.
     pub count: u64,
     /// How many of them are virtual.
     #[serde(rename = "virtual")]
     pub is_virtual: u64,
-    /// How long they lived, added up.
+    /// Their lifetimes added up.
     pub lived_ns: u64,
     /// How long of that they waited for something to happen: `object-wait`,
     /// `condition` and `park`.
     pub idle_ns: u64,
-    /// Of how many the log does not tell when they lived: they are taken to
-    /// have lived as long as the log, virtual ones from their first wait to
-    /// their last.
+    /// How many threads have no known lifetime in the log: these are assumed to have lived as
+    /// long as the log, virtual ones from their first wait to their last.
     pub assumed: u64,
 }
 
-/// Waits, not for a lock, that kept threads from work.
+/// Waits, not for a lock, that kept threads from work, whatever kinds the filter selects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WithheldTotals {
     /// How many.
@@ -122,7 +122,7 @@ pub struct WithheldTotals {
 /// A phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PhaseRow {
-    /// From the start of what is looked at to that of the phase.
+    /// From the start of the reported time to that of the phase.
     pub start_ns: u64,
     /// Its length.
     pub duration_ns: u64,
@@ -134,8 +134,8 @@ pub struct PhaseRow {
     pub contended_ns: u64,
     /// How long of `idle_ns` they were kept from work by waits that were not for a lock.
     pub withheld_ns: u64,
-    /// `contended_ns` as a share of `thread_ns` without `idle_ns`. `null` if
-    /// that is 0.
+    /// `contended_ns` as a share of the time that threads were not idle. `null` if there is
+    /// none.
     pub pressure_share: Option<f64>,
 }
 

@@ -11,7 +11,7 @@ use tyrion_model::{
 /// Real time by what threads were doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StateTimes {
-    /// Running Java code, or ready to.
+    /// Running Java code, or ready to run.
     pub running_ns: u64,
     /// In native code: in I/O, or computing.
     pub native_ns: u64,
@@ -19,7 +19,7 @@ pub struct StateTimes {
     pub blocked_ns: u64,
     /// In `Object.wait`.
     pub waiting_ns: u64,
-    /// Parked, for something else than a lock.
+    /// Parked, for something other than a lock.
     pub parked_ns: u64,
     /// In `Thread.sleep`.
     pub sleeping_ns: u64,

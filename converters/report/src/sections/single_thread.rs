@@ -36,9 +36,9 @@ pub const SECTION: Section = Section {
 pub struct SingleThread {
     /// All locks together.
     pub totals: SingleThreadTotals,
-    /// By class, name, kind and place, if there are locks of one thread: those
-    /// with the most acquisitions of such first. (Those of which it is not known
-    /// count as far as the objects are of one thread.)
+    /// By class, name, kind and place, if there are locks of one thread: those with the most
+    /// acquisitions of such locks first. (Acquisitions for which this is not known count in
+    /// proportion to the objects of one thread.)
     pub places: Vec<SingleThreadPlace>,
     /// How many more there are.
     pub left_out: usize,
@@ -49,28 +49,28 @@ pub struct SingleThread {
 pub struct SingleThreadTotals {
     /// Lock objects that are told apart.
     pub instances: u64,
-    /// Those that one thread only took.
+    /// Those that only one thread took.
     pub private_instances: u64,
     /// Those that several threads took.
     pub shared_instances: u64,
-    /// Those that virtual threads took, and nobody else. Virtual threads are not
-    /// told apart: these may be of one thread each, or shared.
+    /// Those that only virtual threads took. Virtual threads are not told apart: these may be
+    /// of one thread each, or shared.
     pub virtual_instances: u64,
     /// How often locks were taken. `null` when that was not counted.
     pub acquisitions: Option<u64>,
     /// The standard error of that; 0 where all were counted.
     pub acquisitions_error: Option<u64>,
-    /// How many of these were certainly of locks of one thread.
+    /// How many of these were certainly of locks that one thread used.
     pub private_acquisitions: Option<u64>,
     /// The standard error of that.
     pub private_acquisitions_error: Option<u64>,
-    /// Of how many it is not known, since their thread took locks of that class
-    /// that are shared and others that are not, or ones that are not told apart.
+    /// For how many it is not known, since their thread took locks of that class that are
+    /// shared and others that are not, or some that are not told apart.
     pub unknown_acquisitions: Option<u64>,
     /// The standard error of that.
     pub unknown_acquisitions_error: Option<u64>,
-    /// How long locks of one thread were held, in the acquisitions that
-    /// certainly were of such.
+    /// How long locks of one thread were held, in the acquisitions that certainly were of such
+    /// locks.
     pub private_hold_ns: Option<u64>,
     /// Acquisitions of objects that the agent had no room to tell apart.
     pub unidentified: u64,
@@ -85,9 +85,9 @@ pub struct SingleThreadPlace {
     pub kind: &'static str,
     /// Where the program takes them: `com.acme.Foo.bar(Foo.java:12)`.
     pub place: String,
-    /// Lock objects that some thread took here before it took them elsewhere.
+    /// Lock objects that some thread took here before taking them elsewhere.
     pub instances: u64,
-    /// Those of them that one thread only took.
+    /// Those of them that only one thread took.
     pub private_instances: u64,
     /// Those of them that several threads took.
     pub shared_instances: u64,
@@ -100,18 +100,18 @@ pub struct SingleThreadPlace {
     pub acquisitions: Option<u64>,
     /// The standard error of that; 0 where all were counted.
     pub acquisitions_error: Option<u64>,
-    /// How many of these were certainly of locks of one thread.
+    /// How many of these were certainly of locks that one thread used.
     pub private_acquisitions: Option<u64>,
     /// The standard error of that.
     pub private_acquisitions_error: Option<u64>,
-    /// Of how many it is not known; see the totals.
+    /// For how many it is not known; see the totals.
     pub unknown_acquisitions: Option<u64>,
     /// The standard error of that.
     pub unknown_acquisitions_error: Option<u64>,
     /// How long locks taken here were held, measured or estimated. `null` when
     /// that was not measured.
     pub hold_ns: Option<u64>,
-    /// The same of the acquisitions that certainly were of locks of one thread.
+    /// The same for the acquisitions that certainly were of locks of one thread.
     pub private_hold_ns: Option<u64>,
 }
 

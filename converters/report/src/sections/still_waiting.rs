@@ -40,14 +40,14 @@ pub struct StillWaiting {
     pub deadlocks: Vec<Deadlock>,
     /// How many more there are.
     pub deadlocks_left_out: usize,
-    /// Threads that seem to wait for each other in a ring; but of one of them it is not
-    /// known what it did between the moment at which the owner of a lock was looked for and
-    /// the end.
+    /// Threads that seem to wait for each other in a ring, as `deadlocks`; but of one of them
+    /// it is not known what it did between the moment at which the owner of a lock was looked
+    /// for and the end.
     pub possible_deadlocks: Vec<Deadlock>,
     /// How many more there are.
     pub possible_deadlocks_left_out: usize,
-    /// Threads that wait for a lock: those in a deadlock, those behind one, and
-    /// the others; of each those that wait longest first.
+    /// Threads that wait for a lock: those in a deadlock, those behind one, and the others; in
+    /// each of these, the longest waits come first.
     pub waiting: Vec<Waiting>,
     /// How many more there are.
     pub left_out: usize,
@@ -59,11 +59,10 @@ pub struct StillWaiting {
     pub threads: u64,
     /// How many of them wait for a lock.
     pub blocked_threads: u64,
-    /// How many are in the deadlocks, those of them included that the filter
-    /// leaves out.
+    /// How many are in the deadlocks, including those that the filter leaves out.
     pub deadlocked_threads: u64,
-    /// How many of the logs end since their program was killed, or goes on.
-    /// Where a program ended in order, those who wait then were left behind.
+    /// How many of the logs end because their program was killed, or are still written. Where a
+    /// program ended in an orderly way, the threads that wait then were left behind.
     pub unfinished_logs: u64,
     /// How many of the blocked threads are in no deadlock: what the table of
     /// them is of.
@@ -71,16 +70,16 @@ pub struct StillWaiting {
     others: u64,
 }
 
-/// Threads each of which waits for a lock that the next one has, and the last
-/// one for that of the first.
+/// Threads each of which waits for a lock that the next one has, and the last for one that the
+/// first has.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Deadlock {
     /// The log, as the user named it.
     pub log: String,
-    /// Since when it is there: the youngest of the waits, after the log's start.
+    /// When it began (with the latest of the waits), after the log's start.
     pub since_ns: u64,
-    /// How long it was there when the log ended; of a program that was killed
-    /// at least so long, as `waited_ns`.
+    /// How long it had lasted when the log ended; for a program that was killed, at least that
+    /// long, as with `waited_ns`.
     pub lasted_ns: u64,
     /// The threads and what they wait for.
     pub threads: Vec<Waiting>,
@@ -97,27 +96,25 @@ pub struct Waiting {
     pub kind: &'static str,
     /// What it waits for.
     pub lock: LockRef,
-    /// Since when, after the log's start. (In a log that others went before,
-    /// the wait may have begun earlier: 0.)
+    /// Since when, after the log's start. (In a log that follows others, the wait may have
+    /// begun earlier: then it is 0.)
     pub since_ns: u64,
-    /// How long it had waited when the log ended. The log of a program that was
-    /// killed ends with its last record, which may be long before: it waited at
-    /// least so long.
+    /// How long it had waited when the log ended. The log of a program that was killed ends
+    /// with its last record, which may be long before the kill: it waited at least that long.
     pub waited_ns: u64,
     /// Who has the lock; empty when that is not known.
     pub owner: String,
-    /// How the owner is known: `wait`, it had the lock when the wait began;
-    /// `seen`, it had the lock at a later moment; `nesting`, it waits itself and holds the lock
-    /// meanwhile, as the record of that acquisition says; `earlier-nesting`, as
-    /// records of the same acquisition at an earlier time say. Empty when it is
-    /// not.
+    /// How the owner is known: `wait`, it had the lock when the wait began; `seen`, it had the
+    /// lock at a later moment; `nesting`, it waits itself and holds the lock meanwhile, as the
+    /// record of that acquisition says; `earlier-nesting`, the same, as an earlier record of an
+    /// acquisition like that one says. Empty when it is not known.
     pub owner_known_by: &'static str,
     /// How long before the log's end the owner was seen to have the lock; 0 where it has
     /// it at the end, or no owner is known.
     pub owner_seen_before_ns: u64,
-    /// `deadlock`: it is in one. `behind-deadlock`: it waits for a thread that
-    /// is in one, or for one that does. `possible-deadlock`: it may be in one. `lock`:
-    /// none of these, as far as is known.
+    /// `deadlock`: it is in one. `behind-deadlock`: it waits, directly or through others, for a
+    /// thread that is in one. `possible-deadlock`: it may be in one. `lock`: none of these, as
+    /// far as is known.
     pub state: &'static str,
     /// Where it waits, innermost first.
     pub stack: Vec<String>,
@@ -130,7 +127,7 @@ pub struct Idle {
     pub kind: &'static str,
     /// The class of what they wait for.
     pub class: String,
-    /// How many they are.
+    /// How many threads.
     pub count: u64,
     /// Some of them, the longest waits first; ten at most.
     pub threads: Vec<String>,

@@ -26,15 +26,15 @@ pub const SECTION: Section = Section {
 pub struct WaitTimeline {
     /// The Unix time at which the first box begins.
     pub start_wall_ns: u64,
-    /// The duration of what the boxes cover. The last box may be cut.
+    /// The duration that the boxes cover. The last box may be shorter.
     pub duration_ns: u64,
     /// The duration that each box stands for.
     pub box_ns: u64,
     /// All waits.
     pub all_ns: Vec<u64>,
-    /// The locks with the most wait, most first.
+    /// The locks with the most wait, the most first.
     pub locks: Vec<LockTimeline>,
-    /// The threads with the most wait, most first.
+    /// The threads with the most wait, the most first.
     pub threads: Vec<ThreadTimeline>,
 }
 

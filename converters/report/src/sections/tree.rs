@@ -26,30 +26,39 @@ pub const SECTION: Section = Section {
 };
 
 /// The answer.
+///
+/// In the text, a group begins with `Aggregated thread: NAME. Max depth: D. Distinct threads: K
+/// [names, ...]`, and before each frame are its total and own time in ms, which perf-sampler
+/// calls cumulative and method time, and the two states with the largest shares. What blocked
+/// threads were blocked on is a frame of its own, where that is known: `[lock] Cache.lock
+/// (com.acme.Sync)`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Trees {
-    /// By what threads are one group.
+    /// The rule that puts threads into groups, as `--group-by` has it.
     pub group_by: String,
     /// The packages that stacks are cut down to; none for whole stacks.
     pub packages: Vec<String>,
-    /// The length of an interval, what was asked for or a multiple of it; 0 where
-    /// there is only one, of all there is.
+    /// The length of an interval: that of `--interval`, or a multiple of it; 0 if there is only
+    /// one, which covers everything.
     pub interval_ns: u64,
-    /// The states that samples are shown of.
+    /// The names of the states whose samples are shown.
     pub states: Vec<&'static str>,
     /// How many snapshots of threads are shown.
     pub samples: u64,
-    /// The real time that they stand for.
+    /// The real time that they represent.
     pub wall_ns: u64,
     /// The CPU time that the threads used meanwhile.
     pub cpu_ns: u64,
     /// The real time of idle threads that is not shown.
     pub idle_hidden_ns: u64,
-    /// The intervals, in the order of time.
+    /// The intervals, in the order of time. The first begins with the first log; there are
+    /// 1,000 at most.
     pub intervals: Vec<Interval>,
 }
 
-/// An interval.
+/// An interval. Real and CPU time belong to the interval in which they passed, and a snapshot
+/// to the one in which the time that it represents ended. (A record combines up to a second of
+/// equal snapshots; these are assumed to be evenly spaced.)
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Interval {
     /// The Unix time at which it begins.
@@ -58,7 +67,7 @@ pub struct Interval {
     pub duration_ns: u64,
     /// How many snapshots of threads are shown.
     pub samples: u64,
-    /// The real time that they stand for: that of all groups added up.
+    /// The real time that they represent: that of all groups added up.
     pub wall_ns: u64,
     /// The CPU time that the threads used meanwhile.
     pub cpu_ns: u64,
@@ -70,13 +79,13 @@ pub struct Interval {
     pub left_out: usize,
 }
 
-/// Threads that are shown as one, or what the program says that they did.
+/// A group of threads, or an activity that the program has named.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TreeGroup {
-    /// What their names have in common, or the name that the program gave to
-    /// what they did.
+    /// What the threads' names have in common, or the name that the program gave to the
+    /// activity.
     pub group: String,
-    /// Whether the program gave it.
+    /// Whether the program gave the name.
     pub given: bool,
     /// How many threads.
     pub thread_count: usize,
@@ -90,21 +99,21 @@ pub struct TreeGroup {
     pub wall_ns: u64,
     /// The CPU time that the threads used meanwhile.
     pub cpu_ns: u64,
-    /// The real time by state.
+    /// `wall_ns` by state.
     pub states: StateTimes,
-    /// The frames, each in front of those that it called, most cumulative time
-    /// first. Those without time of their own that only called one other frame
-    /// are left out, unless they tell others apart or say where a lock was waited
-    /// for.
+    /// The frames, each before those that it called, most cumulative time first. Those without
+    /// time of their own that called only one other frame are left out, unless `--zero` asks
+    /// for them, they tell apart frames that look the same, or they say where a thread waited
+    /// for a lock.
     pub nodes: Vec<TreeNode>,
 }
 
-/// A frame and who called it.
+/// A frame; its caller is the last one before it whose `depth` is less by 1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TreeNode {
-    /// How many of the frames shown it stands in: 0 for a root.
+    /// In how many of the frames shown it is nested: 0 for a root.
     pub depth: usize,
-    /// How many frames of its stack stand outside of it.
+    /// How many frames of its stack are outside of it.
     pub level: u32,
     /// The frame, `com.acme.Foo.bar(Foo.java:12)`; or the lock that threads were
     /// blocked on there, `[lock] Cache.lock (com.acme.Sync)`.

@@ -56,20 +56,21 @@ const PART_OF_RECORDING: u64 = 100;
 pub enum Finding {
     /// Threads wait for each other for ever.
     Deadlock,
-    /// Threads had waited for a long time when the recording ended.
+    /// Threads had waited for long when the recording ended.
     StillWaiting,
-    /// Locks.
+    /// Threads lost much of their time to waits for locks.
     Locks,
-    /// Locks, but only a little.
+    /// They lost a little of it.
     LocksALittle,
-    /// Waits that are not for a lock, more than locks.
+    /// Threads lost at least 5 % of their time to waits that are not for a lock, and more than
+    /// to locks.
     OtherWaits,
-    /// Something other than locks.
+    /// They lost hardly any.
     NotLocks,
     /// A filter selected only some of the waits, so nothing can be concluded.
     Selected,
-    /// It is not known for how long anything was recorded, so that waits are no share of
-    /// anything.
+    /// It is not known for how long anything was recorded, as of profiles, so the waits are no
+    /// share of anything.
     NotTimed,
     /// Locks were not recorded.
     #[default]
@@ -77,48 +78,54 @@ pub enum Finding {
 }
 
 /// The answer.
+///
+/// What slows the program, in at most five lines. [verdicts.md](verdicts.md) compares the
+/// verdict with the right answer for nine programs, and
+/// [report.md](report.md#reading-the-verdict) says how to read it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Verdict {
     /// What slows the program.
     pub finding: Finding,
     /// The verdict in words: at most five lines.
     pub lines: Vec<String>,
-    /// The share of their non-idle time that threads waited for locks. `null` if they
-    /// were always idle, or if locks were not recorded.
+    /// The share of the time in which threads were not idle that they waited for locks, as
+    /// `pressure_share` of `overview`. `null` if they were always idle, or if locks were not
+    /// recorded.
     pub lost_share: Option<f64>,
     /// How often a thread waited for a lock that another one had.
     pub contended: u64,
     /// How long they waited in all.
     pub wait_ns: u64,
-    /// The group of threads that lost the largest share of its time, if any lost
-    /// a significant share.
+    /// The group of threads that lost the largest share of its busy time, of those that waited
+    /// for a hundredth of the recording.
     pub most_lost: Option<GroupLoss>,
     /// The threads of the deadlock that lasted longest, or those that had waited
     /// for long.
     pub waiting: Vec<String>,
     /// The lock with the most wait. `null` if no wait has ended.
     pub lock: Option<GuiltyLock>,
-    /// What was lost to waits that are not for a lock, if anything.
+    /// What was lost to waits that are not for a lock, as section `withheld` counts them.
+    /// `null` if nothing was.
     pub withheld: Option<WithheldLoss>,
     /// What takes the time if locks do not. `null` if locks do.
     pub instead: Option<Instead>,
     /// The number of processors that the JVM saw. `null` if the logs do not say.
     pub processors: Option<u64>,
-    /// The CPU time of the process. `null` if it is not known, or not for the reported
-    /// time.
+    /// The CPU time of the process, including the JVM and the agent. `null` if it is not known,
+    /// or not for the reported time.
     pub cpu_ns: Option<u64>,
     /// The command that shows more.
     pub next: String,
 }
 
-/// What a group of threads lost to waiting for locks.
+/// What a group of threads lost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct GroupLoss {
     /// The group.
     pub threads: String,
     /// How many threads.
     pub count: u64,
-    /// The share of their non-idle time that they waited for locks.
+    /// The share of the time in which they were not idle that they waited for locks.
     pub lost_share: f64,
 }
 

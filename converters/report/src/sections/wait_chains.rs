@@ -28,20 +28,41 @@ pub const SECTION: Section = Section {
 };
 
 /// The answer.
+///
+/// At each moment of a wait, its chain leads from the waiting thread to the owner of the lock,
+/// from there to the owner of the lock that this thread waits for at the same moment, and so
+/// on. So a wait is divided into pieces of time, each charged to exactly one chain. The owner
+/// of a lock is the one recorded with the wait: for locks of `java.util.concurrent` the owner
+/// when the wait began, for monitors the owner after a second. If an owner waits for the same
+/// lock itself, it has released the lock since: the chain continues with the owner that it
+/// waits for, and ends if that is not known either. The filter selects the waits that are
+/// charged; other waits can still be part of their chains.
+///
+/// If no owner is known, as with a latch, the thread that ended the wait ([wakers](#wakers))
+/// takes the owner's place until it did so: the wait lasted until that thread got there,
+/// whatever it did before. From then to the end of the wait, the chain ends with the waiting
+/// thread, which had been woken but had not yet gone on: no processor was free, or it waited
+/// for the monitor again. If the owner of a lock in a chain waits for work, the chain ends
+/// there: the owner has released the lock by then.
+///
+/// Waits that are not for a lock but kept threads from work ([withheld](#withheld)) are charged
+/// in the same way, but to sums of their own, whatever kinds the filter selects. Chains of
+/// either sort may contain waits of both.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WaitChains {
-    /// Waits for locks whose owner is known (who had the lock when they began), or else
-    /// who ended them. Includes waits that had not ended when the log did.
+    /// Waits for locks.
     #[serde(flatten)]
     pub charged: Charged,
-    /// How many of them had not ended.
+    /// How many of `waits` had not ended.
     pub pending: u64,
-    /// How long these were.
+    /// How long these had lasted.
     pub pending_ns: u64,
-    /// How long the waits for locks were that have ended and of which neither is known.
-    /// Together with `wait_ns` minus `pending_ns` that is all of them.
+    /// The durations of the ended waits for locks of which neither is known. Together with
+    /// `wait_ns` minus `pending_ns` this is all of them, those included in which a lock is
+    /// taken again (`--kind all`).
     pub unowned_ns: u64,
-    /// The length of a phase: that of the overview, or a multiple of it.
+    /// The length of a phase: that of the overview, or a multiple of it, so that there are at
+    /// most 120.
     pub phase_ns: u64,
     /// The phases, in the order of time.
     pub phases: Vec<ChainPhase>,
@@ -49,48 +70,52 @@ pub struct WaitChains {
     pub withheld: WithheldChains,
 }
 
-/// Waits that are not for a lock and kept threads from work.
+/// Waits that are not for a lock but kept threads from work, if it is known who ended them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WithheldChains {
-    /// Those of which it is known who ended them.
+    /// Those waits.
     #[serde(flatten)]
     pub charged: Charged,
-    /// How long the others were. Together with `wait_ns` that is all that was withheld.
+    /// How long the other such waits were. Together with `wait_ns` that is the `wait_ns` of
+    /// section `withheld`.
     pub unwoken_ns: u64,
 }
 
 /// Waits that are charged to chains.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Charged {
-    /// How many waits.
+    /// Waits whose owner, or else whoever ended the wait, is known, including waits for locks
+    /// that had not ended when the log did.
     pub waits: u64,
-    /// Their durations added up. All of it is charged.
+    /// Their durations added up. All of this time is charged.
     pub wait_ns: u64,
     /// How long threads waited for a thread that ran.
     pub direct_ns: u64,
-    /// How long they waited for a thread that itself waited for a known owner, and so on
-    /// to one that ran. This and the other parts add up to `wait_ns`.
+    /// How long they waited for a thread that itself waited for a known thread, and so on to
+    /// one that ran. `direct_ns`, this and the five fields below add up to `wait_ns`.
     pub chained_ns: u64,
     /// How long they waited for each other, in a ring, or for threads in a ring.
     pub ring_ns: u64,
-    /// How long they waited for a thread that itself waited, but not for a known
-    /// owner: for example for something to happen.
+    /// How long they waited for a thread that itself waited, but not for a known thread, or for
+    /// work.
     pub waiting_ns: u64,
-    /// How long threads that had been woken, or those whom they waited for, had not yet
-    /// gone on.
+    /// How long they, or the thread that they waited for, had been woken but had not yet gone
+    /// on.
     pub late_ns: u64,
     /// For how long the owner of the lock is not known.
     pub unknown_ns: u64,
-    /// How long is charged to the owner of the lock, or to who ended the wait, without
-    /// following what that thread did: the shortest waits, if there are too many.
+    /// The time charged to the lock's owner, or to whoever ended the wait, without following
+    /// what that thread did: the shortest waits, if there are more than about 250,000 in a
+    /// recording (these are not part of other waits' chains either), and chains of more than 32
+    /// waits.
     pub not_followed_ns: u64,
-    /// The most waits in a chain.
+    /// The number of waits in the longest chain.
     pub longest: usize,
-    /// The ends of the chains, most wait first.
+    /// The threads at the ends of chains, by group, most wait first; without rings.
     pub ends: Vec<ChainEndRow>,
     /// How many more there are.
     pub ends_left_out: usize,
-    /// The chains, most wait first.
+    /// The chains, most wait first. Together with those left out they add up to `wait_ns`.
     pub chains: Vec<ChainRow>,
     /// How many more there are.
     pub left_out: usize,
@@ -110,35 +135,37 @@ pub struct ChainEndRow {
 /// A chain.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ChainRow {
-    /// The steps, beginning with the threads whose waits are charged. Empty for the
-    /// entry that combines all chains that are not told apart.
+    /// The steps, beginning with the threads whose waits are charged. Empty for the entry that
+    /// combines all chains from the 4,097th on.
     pub steps: Vec<StepRow>,
     /// The group of the threads at its end; empty if that is not known.
     pub end: String,
-    /// What those threads did: `runs`, `waits`, `ring`, `unknown`, `not-followed` or `late`.
+    /// What those threads did: `runs`; `waits`, but not for a known thread, or for work;
+    /// `ring`, the thread is already in the chain; `unknown`, the owner had changed;
+    /// `not-followed`; `late`, they had been woken but had not yet gone on.
     pub end_state: &'static str,
-    /// How many waits, or parts of them.
+    /// How many waits, or parts of them, are charged to it.
     pub waits: u64,
-    /// How long these are.
+    /// Their durations added up.
     pub wait_ns: u64,
-    /// As a share of all that is charged.
+    /// Their share of all charged time.
     pub wait_share: f64,
-    /// The same by phase, within the reported time.
+    /// `wait_ns` by phase, within the reported time.
     pub phases_ns: Vec<u64>,
 }
 
-/// A step of a chain.
+/// A step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StepRow {
     /// The group of threads that waits.
     pub waiting: String,
-    /// The lock that it waits for, or what else.
+    /// The lock that it waits for.
     pub lock: LockRef,
     /// The kind of wait.
     pub kind: &'static str,
 }
 
-/// A phase.
+/// A phase, of waits for locks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ChainPhase {
     /// From the start of the reported time to that of the phase.
@@ -149,10 +176,10 @@ pub struct ChainPhase {
     pub wait_ns: u64,
     /// How much of that was for a thread that itself waited.
     pub chained_ns: u64,
-    /// The chain with the most wait in it, an index into `chains`; `null` if there
-    /// is none, or it is left out.
+    /// The chain with the most wait in the phase, an index into `chains`. `null` if there is
+    /// none, or it is left out.
     pub first: Option<usize>,
-    /// How long that was.
+    /// The wait of that chain in the phase.
     pub first_ns: u64,
 }
 

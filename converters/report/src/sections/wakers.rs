@@ -30,6 +30,12 @@ pub const SECTION: Section = Section {
 };
 
 /// The answer.
+///
+/// Recorded by default (the agent's option `wakers`), for waits of 100 µs and more, with the
+/// waker's stack from 1 ms on; [event-log.md](event-log.md#who-ended-a-wait) says which waits
+/// have a waker. Unless sections are selected, this one is shown if any waker is known. It
+/// covers the kinds of waits that the filter selects: with `--kind all` also waits for queues,
+/// conditions and latches, and in trace mode `Object.wait`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Wakers {
     /// How many waits there were of the kinds that the filter selects. A filter on
@@ -47,7 +53,7 @@ pub struct Wakers {
     pub code: Vec<WakerPair>,
 }
 
-/// Waits at a place in the code that were ended by a group of threads at a place.
+/// Waits at one place in the code that threads of one group ended, at one place of theirs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WakerPair {
     /// The waits.
@@ -55,9 +61,10 @@ pub struct WakerPair {
     pub charged: ChargedWaits,
     /// The group of the threads that ended the waits.
     pub wakers: String,
-    /// Where they were when they ended the waits; null if no stack was taken.
+    /// Where they were when they ended the waits: likewise the innermost frame outside
+    /// `java.util.concurrent`; null if no stack was taken.
     pub waker: Option<String>,
-    /// The waker's stack that goes with the waiter's; empty if none was taken.
+    /// The waker's stack that goes with it; empty if none was taken.
     pub waker_stack: Vec<String>,
 }
 

@@ -27,39 +27,39 @@ pub const SECTION: Section = Section {
 /// The answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WhatIf {
-    /// On how many processors the program ran; `null` if the log does not say.
+    /// The number of processors on which the program ran; `null` if the log does not say.
     pub processors: Option<u32>,
-    /// The hot locks by class and name, those that would gain most first; eight at most.
+    /// The hot locks, those that would gain most first; eight at most.
     pub locks: Vec<WhatIfLock>,
-    /// How many more threads waited for.
+    /// How many more locks threads waited for.
     pub left_out: usize,
 }
 
-/// Locks of one class and name.
+/// Locks of one class and name. Filters only select the locks; the figures cover everything.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WhatIfLock {
-    /// The lock.
+    /// The locks.
     pub lock: LockRef,
-    /// How long threads waited in all.
+    /// How long threads waited for them in all.
     pub wait_ns: u64,
-    /// How long on the average.
+    /// How long on average.
     pub mean_wait_ns: u64,
     /// How it was predicted.
     pub method: Method,
-    /// What changes would do.
+    /// The predicted effects of changes.
     pub changes: Vec<Gain>,
-    /// Why nothing can be said; empty if something can.
+    /// Why there is no prediction; empty if there is one.
     pub refused: String,
-    /// How often it was taken in a second. `null` where that was not replayed.
+    /// How often per second the locks were taken; `null` if there was no replay.
     pub recorded_per_second: Option<f64>,
-    /// The same in the replay of what was recorded.
+    /// The same in a replay of what was recorded, without a change.
     pub replayed_per_second: Option<f64>,
 }
 
-/// What a change would do.
+/// A change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Gain {
-    /// The change.
+    /// `free`, `hold /2` or `stripes 4`.
     pub change: String,
     /// Throughput afterwards as a multiple of that before.
     pub throughput_ratio: f64,
@@ -67,7 +67,7 @@ pub struct Gain {
     pub low_ratio: f64,
     /// Its upper end.
     pub high_ratio: f64,
-    /// By which share the time for the same work changes.
+    /// The share by which the time for the same work changes: -0.5 for half the time.
     pub time_share: f64,
 }
 

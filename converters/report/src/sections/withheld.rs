@@ -32,21 +32,27 @@ pub const SECTION: Section = Section {
 };
 
 /// The answer.
+///
+/// A *place* is where the program waits: its innermost frame, the method that this frame calls,
+/// and the outermost method. All waits at a place are judged together, whatever the filter; the
+/// filter selects which of them are counted. Waits without a method of the program on the
+/// stack, such as those in the JDK's pools, are left out. `--kind withheld` shows the waits of
+/// the withheld places in all sections, and in all outputs of `convert`; the totals are the
+/// same.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WithheldWaits {
     /// How often threads were kept from work.
     pub waits: u64,
     /// How long in all.
     pub wait_ns: u64,
-    /// As a share of the time that threads lived, as far as the waits took place
-    /// while recording was on.
+    /// The time of these waits, as far as recording was on, as a share of the time that threads
+    /// lived.
     pub lost_share: f64,
     /// Waits that are not counted, since the logs do not show what they are.
     pub unclear_waits: u64,
     /// How long they took.
     pub unclear_wait_ns: u64,
-    /// Waits of threads without work. The JDK's own loops are left out, as those
-    /// of its pools.
+    /// Waits of threads that had no work.
     pub idle_waits: u64,
     /// How long they took.
     pub idle_wait_ns: u64,
@@ -54,28 +60,49 @@ pub struct WithheldWaits {
     pub places: Vec<WithheldPlace>,
     /// How many more there are.
     pub left_out: usize,
-    /// The other places: those that are unclear, and those at which threads
-    /// were idle, most wait first in each.
+    /// The other places: first the unclear ones, then those at which threads were idle, each
+    /// with most wait first.
     pub others: Vec<WithheldPlace>,
     /// How many more there are.
     pub others_left_out: usize,
 }
 
-/// A place where threads wait, but not for a lock.
+/// A place.
+///
+/// Values of `why`, in the order in which they are checked; the first that matches applies:
+///
+/// | why | verdict | meaning |
+/// |---|---|---|
+/// | no-program-frame | idle | The program has no method on the stack. |
+/// | timed-out | idle | Nine waits out of ten timed out. |
+/// | same-length | idle | Nine waits out of ten took about the same time, and it is not known how they ended. |
+/// | hands-over | withheld | The thread puts something into a queue of the JDK. |
+/// | queue-loop | idle | The thread's outermost method takes from a queue. |
+/// | once | idle | Each thread waited once, all at the same time: for a start or an end. |
+/// | coordinates | idle | One thread waits for many things, fewer than a hundred times, for most of its life: for others to end. |
+/// | many-things | unclear | One thread waits for many things, but not as in `coordinates`. |
+/// | other-objects | withheld | Several threads wait here repeatedly, but for a different object in half of the cases or more: a loop would wait for the same one. |
+/// | loop | idle | All threads that wait for an object wait at the same time; with one stack, for most of their lives or nearly only here. |
+/// | one-another | withheld | Threads wait for the same object, but all of them at the same time for a tenth of the time or less: some have what the others wait for. |
+/// | all-at-once | unclear | All wait at the same time, but not as in a loop. |
+/// | busy-queue | unclear | Never all at the same time, but few frames from the thread's outermost method: it may be a queue that was hardly ever empty. |
+/// | outsiders | unclear | Never all at the same time, and few frames; but other threads use the lock, which may bring work. |
+/// | nameless | unclear | Never all at the same time, but threads park without an object: perhaps only to let time pass. |
+/// | nothing-tells | unclear | None of these. |
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WithheldPlace {
     /// The innermost frame of the program, `com.acme.Pool.borrow(Pool.java:42)`.
     pub place: String,
     /// The method of the JDK that it calls, `java.lang.Object.wait`.
     pub calls: String,
-    /// The outermost method of the program, `com.acme.Worker.run`; empty if the
-    /// stack was cut.
+    /// The outermost method of the program, `com.acme.Worker.run`; empty if the stack was cut
+    /// at the depth limit.
     pub root: String,
-    /// What the waits are: `withheld`, `unclear` or `idle`.
+    /// `withheld`, `unclear` or `idle`.
     pub verdict: &'static str,
-    /// The reason, in one word.
+    /// The reason, in one word; see above.
     pub why: &'static str,
-    /// The reason, as a sentence.
+    /// The reason as a sentence, with the figures that it is based on.
     pub reason: String,
     /// How many waits match the filter.
     pub waits: u64,
@@ -93,17 +120,19 @@ pub struct WithheldPlace {
     pub objects: Vec<AwaitedObjects>,
     /// The stack with the most wait.
     pub hottest: Option<HotStack>,
-    /// For how many of the waits it is known who ended them.
+    /// For how many of these waits it is known who ended them.
+    /// [event-log.md](event-log.md#who-ended-a-wait) says which waits these are; for
+    /// `Object.wait` it takes trace mode.
     pub woken: u64,
-    /// The durations of those added up.
+    /// Their durations added up.
     pub woken_ns: u64,
     /// Who ended them, most wait first.
     pub wakers: Vec<WokenBy>,
-    /// What all logs show, whatever the filter.
+    /// What all logs show about the place, whatever the filter.
     pub evidence: PlaceEvidence,
 }
 
-/// A group of threads that waited at a place.
+/// A group of threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WaitingGroup {
     /// The group.
@@ -114,7 +143,7 @@ pub struct WaitingGroup {
     pub wait_ns: u64,
 }
 
-/// Objects that threads waited for.
+/// Objects of one class and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AwaitedObjects {
     /// Their class and name.
@@ -125,13 +154,13 @@ pub struct AwaitedObjects {
     pub wait_ns: u64,
 }
 
-/// Waits at a place that threads of a group ended, all at one place in their code.
+/// Waits that threads of a group ended, all at one place in their code.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WokenBy {
     /// The group.
     pub threads: String,
     /// Where they were when they ended the waits: the innermost frame outside of
-    /// `java.util.concurrent`; null if no stack was taken.
+    /// `java.util.concurrent`. `null` if no stack was taken.
     pub at: Option<String>,
     /// How many waits.
     pub waits: u64,
@@ -143,7 +172,7 @@ pub struct WokenBy {
     pub stack: Vec<String>,
 }
 
-/// What the logs show about the waits at a place.
+/// What is known of a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PlaceEvidence {
     /// How many waits ended.
@@ -160,25 +189,25 @@ pub struct PlaceEvidence {
     pub objects_awaited: u64,
     /// How many pairs of a thread and an object that it waited for.
     pub pairs: u64,
-    /// How many waits were for an object that is not known.
+    /// How many waits were for an unknown object, for example parks without one.
     pub nameless: u64,
     /// The fewest frames of the program in a stack that leads here.
     pub frames: u32,
     /// How many stacks lead here that differ in the program's methods.
     pub stacks: u64,
-    /// Waits of the same threads elsewhere.
+    /// Waits of the same threads elsewhere, those for locks included.
     pub elsewhere: u64,
-    /// The share of their lives that the threads spent here; `null` when it is
-    /// not known how long they lived.
+    /// The share of their lives that the threads spent here. `null` when it is not known how
+    /// long they lived.
     pub life_share: Option<f64>,
-    /// The most threads that waited at once for one object, or in the method if
-    /// each waits for objects of its own.
+    /// The most threads that waited at the same time for one object; in the method, if each
+    /// waits for objects of its own.
     pub most_at_once: u64,
     /// How many threads waited there in all, of which those are a part.
     pub of_threads: u64,
     /// Of the time in which any of them waited, the share in which all of them did.
     pub all_share: f64,
-    /// Threads that used the lock and never waited here.
+    /// Threads that waited for the same lock elsewhere, and never here.
     pub outsiders: u64,
 }
 

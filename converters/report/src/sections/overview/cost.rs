@@ -6,29 +6,31 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use tyrion_formats::Recording;
 
-/// What the agent's own work took, as far as it is known.
+/// How long the agent's own work took, as far as that is known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Cost {
-    /// What the agent took of the program's CPU time, that of all recordings, each
-    /// since its start. `null` where an agent did not tell.
+    /// The agent's part of the program's CPU time, from the start of each recording to its end,
+    /// pauses excluded, whatever the filter; all recordings together. `null` if not all
+    /// recordings have it. See [costs.md](costs.md).
     pub own_cpu: Option<OwnCpu>,
     /// Waits that ended, of all kinds, whatever the filter.
     pub waits: u64,
-    /// What recording them took, estimated: their number times what the agent
-    /// measured for one when it started. `null` where it did not measure.
+    /// How long recording them took, estimated: their number times the cost of one that the
+    /// agent measured when it started. `null` if it did not measure.
     pub waits_ns: Option<u64>,
-    /// What the agent measured of its own work, by what it was: of trace mode
-    /// `transform`, putting probes into classes, and `native`, what probes do
-    /// outside of Java; `sample`, looking at threads.
+    /// The duration of the agent's own work, by kind of work: in trace mode `transform`,
+    /// putting probes into classes, and `native`, what probes do outside of Java; `sample`,
+    /// looking at threads.
     pub own_ns: BTreeMap<String, u64>,
-    /// All of that as a share of the time that all threads lived, whatever the
-    /// filter. `null` when that is not known, as where the earlier files of a
-    /// recording are missing: `own_ns` counts from its start.
+    /// All of that as a share of the time that all threads lived, whatever the filter. `null`
+    /// when that is not known, as when the earlier files of a recording are missing: `own_ns`
+    /// counts from its start.
     pub share: Option<f64>,
-    /// With `events=all`: holds without a record, for want of room or as the log
-    /// went on in another file.
+    /// With `events=all`: holds without a record, because there was no room or the log had
+    /// continued in another file.
     pub lost_records: u64,
-    /// Of trace mode: threads whose acquisitions are missing, for want of room.
+    /// In trace mode: threads whose acquisitions are missing, because there was no room for
+    /// them.
     pub untraced_threads: u64,
 }
 

@@ -44,15 +44,15 @@ pub enum Cause {
     LongHolds,
     /// It is held for a long time now and then.
     RareLongHolds,
-    /// It is held for short times, but very often.
+    /// It is held for short times, but often.
     ManyAcquisitions,
-    /// Holds do not explain the waits, and all processors are in use: the owner had
-    /// to wait for one, or the waiter did.
+    /// Holds do not explain the waits, and all processors are in use, by this or by other
+    /// programs.
     OwnerNotRunning,
-    /// Holds do not explain the waits: waking up the next thread takes longer than the
-    /// hold, or the JVM stopped its threads meanwhile.
+    /// Holds do not explain the waits, and processors are free, so waking up the next thread
+    /// takes the time.
     HandOver,
-    /// Most of the waits lie in pauses of the garbage collector.
+    /// Most of the waits fell into pauses of the garbage collector.
     Collections,
     /// A semaphore has too few permits, or threads keep them for too long.
     FewPermits,
@@ -67,13 +67,13 @@ pub enum Cause {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KnownBy {
-    /// Trace mode: waits were charged to the holders.
+    /// In trace mode, waits were charged to the holders.
     Charged,
-    /// Some of the threads that waited asked what the owner was doing.
+    /// The agent looked at random moments at who had the lock.
     Asked,
     /// The lock said who had it when waits began.
     OwnerAtStart,
-    /// Flight Recorder told who had it last before those that waited.
+    /// The recording of Flight Recorder says who had it last before those that waited.
     PreviousOwner,
     /// It is not known, but most waits are at one place, so most likely the holder took
     /// it there.
@@ -125,35 +125,38 @@ pub struct GuiltyLock {
     /// where it is most likely held. Empty if that is not known.
     pub holder: String,
     /// Where the holder was most of the time while it had the lock: the innermost frame of
-    /// those that were asked. Empty if nobody was, or if that is where it took the lock.
+    /// those that the agent looked at. Empty if it looked at none, or if that is where the lock
+    /// was taken.
     pub meanwhile: String,
     /// The share of the wait in which it was there.
     pub meanwhile_share: f64,
-    /// How many owners were asked.
+    /// How many such looks there were.
     pub answers: u64,
     /// The group of threads that had it, if their code is not known; otherwise empty.
     pub holders: String,
     /// How the holder is known.
     pub holder_known_by: KnownBy,
-    /// Who ended most of the waits. `null` if it is known who holds the lock, or if this is
-    /// not known either.
+    /// Who ended most of the waits, with the fields of `withheld.woken_by`. `null` if it is
+    /// known who holds the lock, or if who ended the waits is not known, or known for less than
+    /// a quarter of them.
     pub woken_by: Option<WokenBy>,
-    /// How often it was taken. `null` if that was not counted.
+    /// How often it was taken. `null` when that was not counted.
     pub acquisitions: Option<u64>,
     /// The standard error of that; 0 where all were counted.
     pub acquisitions_error: Option<u64>,
-    /// How long it was held on average. `null` if that was not measured.
+    /// How long it was held on average. `null` when that was not measured.
     pub mean_hold_ns: Option<u64>,
-    /// How far `mean_hold_ns` may be off; 0 if all holds were measured.
+    /// How far `mean_hold_ns` may be off, for 95 % of such estimates; 0 if all holds were
+    /// measured.
     pub mean_hold_error_ns: Option<u64>,
     /// The longest measured hold.
     pub max_hold_ns: Option<u64>,
     /// How long it was held, as a share of the recording's duration.
     pub utilisation_share: Option<f64>,
-    /// How much of the waits lies in pauses of the garbage collector. `null` if these
-    /// were not recorded.
+    /// How much of the waits fell into pauses of the garbage collector. `null` if these were
+    /// not recorded.
     pub in_collections_ns: Option<u64>,
-    /// How certain all of this is.
+    /// The certainty of the least certain of these.
     pub certainty: Certainty,
     /// Why threads wait for it.
     pub cause: Cause,

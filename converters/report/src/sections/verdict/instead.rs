@@ -28,34 +28,34 @@ const TOO_MANY: f64 = 1.25;
 pub enum Activity {
     /// More threads want to run than there are processors.
     FewProcessors,
-    /// It computes, on all processors.
+    /// They compute, on all processors.
     Computing,
-    /// It computes, but not on all processors.
+    /// They compute, but not on all processors.
     ComputingOnSome,
-    /// It is in native code without computing there: in I/O, most likely.
+    /// They are in native code without computing there: most likely in I/O.
     Native,
-    /// It sleeps.
+    /// They sleep.
     Sleeping,
-    /// Its threads wait for each other, or for something other than work.
+    /// They wait for each other, or for something other than work (without samples, also for
+    /// work).
     Waiting,
-    /// It waits for work.
+    /// They wait for work.
     Idle,
-    /// That was not recorded.
+    /// This was not recorded.
     #[default]
     Unknown,
 }
 
-/// What takes a program's time instead of locks.
+/// What takes the time where locks do not.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Instead {
     /// What its threads do.
     pub activity: Activity,
-    /// How many processors it kept busy on average. `null` if that is not known.
+    /// How many processors it kept busy on average. `null` when that is not known.
     pub cores: Option<f64>,
-    /// How many threads wanted to run on average, from samples. `null` without samples.
+    /// How many threads wanted to run on average, from samples. `null` without them.
     pub runnable_threads: Option<f64>,
-    /// Where most of that time goes, from samples: `com.acme.Foo.bar`. Empty without
-    /// samples.
+    /// Where most of that time goes, from samples: `com.acme.Foo.bar`. Empty without them.
     pub place: String,
     /// The share of that time that goes there.
     pub place_share: Option<f64>,

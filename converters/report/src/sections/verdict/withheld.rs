@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use tyrion_model::withheld;
 
-/// What threads lost to waits that are not for a lock.
+/// What was lost to waits that are not for a lock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WithheldLoss {
     /// How many waits.
@@ -22,16 +22,18 @@ pub struct WithheldLoss {
     /// Their share of the time in which threads were busy or kept from work in this
     /// way.
     pub lost_share: f64,
-    /// Where threads waited longest: `com.acme.Pool.borrow(Pool.java:42)`.
+    /// Where threads waited longest.
     pub place: String,
     /// The share of these waits that is there.
     pub place_share: f64,
     /// Why they count, as a sentence.
     pub reason: String,
-    /// Who ended most of the wait there; `null` if that is not known.
+    /// Who ended most of the wait there, as `places[].wakers[]` of [withheld](#withheld).
+    /// `null` if that is not known.
     pub woken_by: Option<WokenBy>,
-    /// The threads that most of these waits are for in the end, where whoever ends them
-    /// waits for others; `null` if that is little, or not known.
+    /// The threads that most of these waits, at all places, are for in the end, if whoever ends
+    /// them waits for others. `null` if these are less than a quarter of the waits, or not
+    /// known.
     pub root: Option<Root>,
 }
 
@@ -42,7 +44,7 @@ pub struct Root {
     pub threads: String,
     /// How long others waited for them through threads that waited, too.
     pub wait_ns: u64,
-    /// As a share of all such waits.
+    /// As a share of all waits that are not for a lock and kept threads from work.
     pub wait_share: f64,
 }
 
