@@ -117,7 +117,10 @@ impl Looked {
         let code: Vec<_> = list(blockers, "code").iter().filter(is_asleep).collect();
         let lock = &report.section("verdict")["lock"];
         assert_eq!(text_of(lock, "holder_known_by"), "asked", "{lock:#}");
-        let sleeps = text_of(lock, "meanwhile").starts_with("java.lang.Thread.sleep");
+        let is_sleep = |it: &Value| text_of(it, "frame").starts_with("java.lang.Thread.sleep");
+        let seen = list(report.section("critical-sections"), "seen");
+        let sleeps = text_of(lock, "meanwhile").starts_with("java.lang.Thread.sleep")
+            && seen.iter().any(|it| list(it, "meanwhile").iter().any(is_sleep));
         let squares = threads.iter().map(|it| (number(it, "wait_error_ns") as f64).powi(2));
         let error = squares.sum::<f64>().sqrt() / known_ns;
         assert!(error > 0.0, "{threads:?}");

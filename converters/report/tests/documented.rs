@@ -111,6 +111,8 @@ fn of_types(section: &str) -> BTreeSet<String> {
             of::<critical_sections::SectionPlace>(),
             of::<critical_sections::Holder>(),
             of::<critical_sections::Own>(),
+            of::<critical_sections::SeenHold>(),
+            of::<critical_sections::Meanwhile>(),
         ],
         "near-misses" => vec![
             of::<near_misses::NearMisses>(),

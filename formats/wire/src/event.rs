@@ -16,9 +16,9 @@
 //! within them let a reader decode without branches.
 //!
 //! A record of type 2 is one byte `code << 2 | 2`, a varint length and so many
-//! bytes; readers skip codes they do not know. Those of trace mode are in
-//! [`trace`], that of sampling in [`sample`], who ended a wait in [`wake`], and what the
-//! owner of the lock did in [`holder`].
+//! bytes; readers skip codes they do not know. Those of trace mode are in [`crate::trace`],
+//! that of sampling in [`crate::sample`], who ended a wait in [`crate::wake`], and what the
+//! owner of the lock did in [`crate::holder`].
 
 use crate::{
     fields::TYPE_MISC,

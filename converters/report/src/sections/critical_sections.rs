@@ -1,5 +1,6 @@
 //! Where the program takes locks, and how long it keeps them.
 
+mod seen;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -9,6 +10,8 @@ use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::{Histogram, LockRef, life, names},
 };
+pub(super) use seen::meanwhile;
+pub use seen::{Meanwhile, SeenHold};
 use serde::Serialize;
 use std::{
     cmp::Ordering,
@@ -46,6 +49,11 @@ pub struct CriticalSections {
     pub sites: Vec<SectionPlace>,
     /// By thread, those that held locks longest first.
     pub threads: Vec<Holder>,
+    /// How many methods were seen to have a lock for which others waited: in contention mode
+    /// only.
+    pub seen_count: u64,
+    /// These, those for which most was waited first.
+    pub seen: Vec<SeenHold>,
 }
 
 /// How often locks were taken, and how long they were held.
@@ -184,7 +192,7 @@ fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
         json: serde_json::to_value(&answer).unwrap_or_default(),
         view: view::view(&answer),
         lacking: lacking(findings).to_owned(),
-        advises: answer.site_count != 0,
+        advises: answer.site_count != 0 || answer.seen_count != 0,
     }
 }
 
@@ -192,7 +200,8 @@ fn lacking(findings: &Findings<'_>) -> &'static str {
     match (findings.profile().has_acquisitions, findings.is_trace()) {
         (true, _) => "",
         (false, false) => {
-            "needs --mode trace: without it, acquisitions of free locks are not counted"
+            "needs --mode trace: without it, acquisitions of free locks are not counted, nor how \
+             long locks are held"
         }
         (false, true) => {
             "acquisitions are counted over the whole recording: leave out --since, --until and \
@@ -294,6 +303,9 @@ pub fn critical_sections(findings: &Findings<'_>, options: &ReportOptions) -> Cr
         sites.entry(spot).or_default().add(section);
         holders.entry(section.thread).or_default().entry(spot).or_default().add(section);
     }
+    let mut seen = seen::seen(findings);
+    let seen_count = seen.len() as u64;
+    cut(&mut seen, options);
     let namer = Namer { findings, lives: lives(findings), depths: depths(findings) };
     let mut out = CriticalSections {
         total: total.counts(),
@@ -309,6 +321,8 @@ pub fn critical_sections(findings: &Findings<'_>, options: &ReportOptions) -> Cr
         )
         .map(|(thread, spots)| namer.holder(*thread, spots, options))
         .collect(),
+        seen_count,
+        seen,
     };
     out.sites.sort_by(|a, b| {
         let name = |site: &SectionPlace| (site.place.clone(), site.lock.clone(), site.kind);

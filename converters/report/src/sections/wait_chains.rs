@@ -32,10 +32,9 @@ pub const SECTION: Section = Section {
 /// At each moment of a wait, its chain leads from the waiting thread to the owner of the lock,
 /// from there to the owner of the lock that this thread waits for at the same moment, and so
 /// on. So a wait is divided into pieces of time, each charged to exactly one chain. The owner
-/// of a lock is the one recorded with the wait: for locks of `java.util.concurrent` the owner
-/// when the wait began, for monitors the owner after a second. If an owner waits for the same
-/// lock itself, it has released the lock since: the chain continues with the owner that it
-/// waits for, and ends if that is not known either. The filter selects the waits that are
+/// of a lock is the one recorded with the wait: that when it began. If an owner waits for the
+/// same lock itself, it has released the lock since: the chain continues with the owner that
+/// it waits for, and ends if that is not known either. The filter selects the waits that are
 /// charged; other waits can still be part of their chains.
 ///
 /// If no owner is known, as with a latch, the thread that ended the wait ([wakers](#wakers))
@@ -214,8 +213,8 @@ fn lacking(chains: &WaitChains) -> String {
         return String::new();
     }
     format!(
-        "{} of waiting for locks is not included: the JVM does not say who has a monitor until a \
-         thread has waited for a second, and waits below the threshold are recorded without owner.",
+        "{} of waiting for locks is not included: it is not known who had them when the waits \
+         began, or the waits are added up without their times.",
         units::duration(chains.unowned_ns)
     )
 }

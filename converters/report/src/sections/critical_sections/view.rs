@@ -1,7 +1,8 @@
 //! Critical sections for eyes.
 
-use super::{Counts, CriticalSections, Holder, Own, SectionPlace};
+use super::{Counts, CriticalSections, Holder, Meanwhile, Own, SectionPlace, SeenHold};
 use crate::{
+    cells::percent,
     sections::shared::{ns, plus_minus, share_of, within},
     view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
@@ -13,6 +14,9 @@ const SECTIONS_OF_THREAD: usize = 3;
 const PLACE: Column = Column::new("place", "where the program takes the lock", 0);
 const LOCK: Column = Column::new("lock", "what the program calls it, and its class", 0);
 const THREAD: Column = Column::new("thread", "a thread that took locks", 0);
+const HOLDER: Column = Column::new("method", "the method that had the lock", 0);
+const LOOKS: Column = Column::new("looks", "how often the agent saw it so", 1);
+const WAIT: Column = Column::new("wait", "how long others waited for it, estimated", 0);
 const TAKEN: Column = Column::new("taken", "acquisitions, reentrant ones left out", 0);
 const TAKEN_ERROR: Column = Column::new(
     "taken ±",
@@ -48,7 +52,8 @@ const COUNTED: [Column; 8] =
 /// The answer for eyes.
 pub(super) fn view(answer: &CriticalSections) -> View {
     if answer.site_count == 0 {
-        return View::default();
+        let is_seen = answer.seen_count != 0;
+        return View { parts: is_seen.then(|| Part::Table(seen(answer))).into_iter().collect() };
     }
     let total = &answer.total;
     let held = match total.mean_hold_ns {
@@ -67,6 +72,30 @@ pub(super) fn view(answer: &CriticalSections) -> View {
         units::counted(answer.site_count, "place"),
     );
     View { parts: vec![Part::Text(text), Part::Table(sites(answer)), Part::Table(threads(answer))] }
+}
+
+/// What looks at owners have found.
+fn seen(answer: &CriticalSections) -> Table {
+    Table {
+        title: "Methods that had locks while others waited, from looks".to_owned(),
+        columns: vec![HOLDER, LOCK, LOOKS, WAIT],
+        rows: answer.seen.iter().map(seen_hold).collect(),
+        left_out: (answer.seen_count as usize).saturating_sub(answer.seen.len()),
+    }
+}
+
+fn seen_hold(hold: &SeenHold) -> Row {
+    let does = |it: &Meanwhile| format!("{} in {}", percent(it.share), harmless::name(&it.frame));
+    let lines = hold.meanwhile.iter().map(does).collect();
+    Row {
+        cells: vec![
+            TableCell::name(&hold.place),
+            TableCell::name(&format!("[{}] {}", hold.kind, hold.lock.label())),
+            TableCell::Count(hold.looks),
+            TableCell::Ns(hold.wait_ns),
+        ],
+        details: vec![Detail { title: "what it did meanwhile".to_owned(), lines }],
+    }
 }
 
 fn sites(answer: &CriticalSections) -> Table {

@@ -2,6 +2,7 @@
 
 use super::{
     super::{
+        critical_sections,
         estimate::{self, Moments},
         shared::{mean, share},
         withheld::WokenBy,
@@ -327,7 +328,7 @@ impl GuiltyLock {
             owned_ns = owned_ns.saturating_add(wait.wait_ns);
         }
         let owner = owners.into_iter().rev().max_by_key(|(_, ns)| *ns);
-        // For monitors, the owner is known only in long waits.
+        // Logs of earlier agents tell the owner of a monitor only in long waits.
         if let Some((threads, _)) = owner.filter(|_| share(owned_ns, self.wait_ns) >= MOST) {
             let known_by = match findings.owners() {
                 Owners::Previous => KnownBy::PreviousOwner,
@@ -351,12 +352,10 @@ impl GuiltyLock {
         let is_there = |it: &&BlameRow| names::holder_place(profile, it.stack, it.above) == holder;
         let there = blames.filter(is_there);
         let all_ns = there.clone().fold(0, |sum: u64, it| sum.saturating_add(it.blamed_ns));
-        let innermost = |it: &BlameRow| {
-            let frame = profile.frames_of(it.stack).next();
-            (frame.map_or_else(String::new, |at| names::frame(profile, at)), it.blamed_ns)
-        };
+        let innermost =
+            |it: &BlameRow| Some((critical_sections::meanwhile(profile, it)?, it.blamed_ns));
         let of_code = |frame: &str| frame.split('(').next().map(str::to_owned).unwrap_or_default();
-        let most = hottest(there.map(innermost).map(|(frame, ns)| (of_code(&frame), ns)));
+        let most = hottest(there.filter_map(innermost).map(|(frame, ns)| (of_code(&frame), ns)));
         if let Some((frame, ns)) = most.filter(|(frame, _)| *frame != of_code(holder)) {
             (self.meanwhile, self.meanwhile_share) = (frame, share(ns, all_ns));
         }

@@ -1,0 +1,96 @@
+//! In contention mode: which methods had locks when the agent looked at who had those that
+//! others waited for, and what they did meanwhile.
+
+use crate::{
+    Findings,
+    findings::{LockRef, names},
+    sections::shared::share,
+};
+use serde::Serialize;
+use std::{cmp::Reverse, collections::BTreeMap};
+use tyrion_model::profile::{BlameRow, Profile};
+use tyrion_wire::WaitKind;
+
+/// So many things that a method does meanwhile are told.
+const MOST_MEANWHILE: usize = 3;
+
+/// A method that had a lock while others waited for it. These are samples: holds for which
+/// nobody waited are in none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SeenHold {
+    /// The method that had the lock, `com.acme.Cache.load(Cache.java:40)`.
+    pub place: String,
+    /// What it had.
+    pub lock: LockRef,
+    /// What others waited for.
+    pub kind: &'static str,
+    /// In how many looks it was seen.
+    pub looks: u64,
+    /// For how much wait it is charged, in ns, estimated; see `blockers`.
+    pub wait_ns: u64,
+    /// What it did meanwhile, most often first: at most three.
+    pub meanwhile: Vec<Meanwhile>,
+}
+
+/// What a method did while it had a lock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Meanwhile {
+    /// Its innermost frame, `java.io.FileOutputStream.write(FileOutputStream.java)`.
+    pub frame: String,
+    /// The share of that wait in which it was there.
+    pub share: f64,
+}
+
+/// Where, lock group, kind.
+type Key = (String, u32, WaitKind);
+
+#[derive(Default)]
+struct Sums {
+    looks: u64,
+    wait_ns: u64,
+    meanwhile: BTreeMap<String, u64>,
+}
+
+/// All of them, those for which most was waited first.
+pub(super) fn seen(findings: &Findings<'_>) -> Vec<SeenHold> {
+    let profile = findings.profile();
+    if !profile.is_blame_sampled || findings.is_trace() {
+        return Vec::new();
+    }
+    let mut sums: BTreeMap<Key, Sums> = BTreeMap::new();
+    let is_shown =
+        |it: &&BlameRow| findings.shows(it.kind) && profile.frames_of(it.stack).next().is_some();
+    for row in profile.blames.iter().filter(is_shown) {
+        let place = names::holder_place(profile, row.stack, row.above);
+        let of = sums.entry((place, findings.groups.of(row.lock), row.kind)).or_default();
+        of.looks = of.looks.saturating_add(if row.free_ns == 0 { row.answers } else { 0 });
+        of.wait_ns = of.wait_ns.saturating_add(row.blamed_ns);
+        if let Some(frame) = meanwhile(profile, row) {
+            let at = of.meanwhile.entry(frame).or_default();
+            *at = at.saturating_add(row.blamed_ns);
+        }
+    }
+    let mut all: Vec<SeenHold> =
+        sums.into_iter().map(|(key, sums)| hold(findings, key, sums)).collect();
+    // Stable, so that equal ones stay in the order of names.
+    all.sort_by_key(|hold| Reverse(hold.wait_ns));
+    all
+}
+
+/// Where it was; `None` where all that is known is where it has taken the lock, which it had
+/// to wait for.
+pub(crate) fn meanwhile(profile: &Profile, row: &BlameRow) -> Option<String> {
+    let innermost = names::frame(profile, profile.frames_of(row.stack).next()?);
+    (row.above != 0 || !names::is_machinery(&innermost)).then_some(innermost)
+}
+
+fn hold(findings: &Findings<'_>, (place, group, kind): Key, sums: Sums) -> SeenHold {
+    let Sums { looks, wait_ns, meanwhile } = sums;
+    let mut most: Vec<(String, u64)> = meanwhile.into_iter().collect();
+    most.sort_by_key(|(_, ns)| Reverse(*ns));
+    most.truncate(MOST_MEANWHILE);
+    let does = |(frame, ns): (String, u64)| Meanwhile { frame, share: share(ns, wait_ns) };
+    let meanwhile = most.into_iter().map(does).collect();
+    let lock = LockRef { id: 0, ..findings.groups.lock_ref(group) };
+    SeenHold { place, lock, kind: kind.name(), looks, wait_ns, meanwhile }
+}
