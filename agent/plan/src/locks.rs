@@ -131,8 +131,9 @@ fn does(class: JdkClass, name: &str, descriptor: &str) -> Option<Does> {
 }
 
 /// What a method of such a class takes, by its name and its descriptor, if anything.
-pub fn taken(class: JdkClass, name: &str, descriptor: &str) -> Option<WaitKind> {
-    match does(class, name, descriptor)? {
+pub fn taken(class: JdkClass, name: &[u8], descriptor: &[u8]) -> Option<WaitKind> {
+    let text = |bytes| std::str::from_utf8(bytes).ok();
+    match does(class, text(name)?, text(descriptor)?)? {
         Does::Acquires(kind) | Does::Tries(kind, _) | Does::Stamps(kind, _) => Some(kind),
         Does::Converts(kind) => kind,
         Does::Releases(_) | Does::Waits => None,

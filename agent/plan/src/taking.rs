@@ -1,6 +1,7 @@
 //! What the program takes at an instruction: told alike by the probes of trace mode,
 //! which find it in class files, and by waits, which find it in the JVM.
 
+use crate::{JdkClass, locks};
 use tyrion_bytecode::naming::{Half, LockName, class_name};
 use tyrion_wire::{WaitKind, def::place_flag};
 
@@ -48,11 +49,7 @@ pub fn lock(
 /// Whether a call of such a method takes a lock, whatever its class: then the probe in front
 /// of the call tells where.
 fn takes_locks(method: &[u8], descriptor: &[u8]) -> bool {
-    match method {
-        b"lock" | b"lockInterruptibly" => descriptor == b"()V",
-        b"tryLock" => descriptor == b"()Z" || descriptor == b"(JLjava/util/concurrent/TimeUnit;)Z",
-        _ => false,
-    }
+    locks::taken(JdkClass::ReentrantLock, method, descriptor).is_some()
 }
 
 /// Whether a class, by its internal name, is the JDK's: it does not tell which lock is

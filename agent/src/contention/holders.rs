@@ -3,10 +3,11 @@
 //! At each look it chooses some of the threads that wait for a lock at that moment, reads
 //! who has the lock, and asks the JVM for that thread's stack: if that one is still the owner
 //! afterwards, or a frame has the lock by its code, the frames tell where it has the lock, and
-//! what it does meanwhile. What could not be seen is written as such. A moment stands for the time since the look before, of all who wait. So each owner is charged
-//! with the time for which it made others wait, in the mean, whoever had the lock before it
-//! while they waited. Had the waiters asked when their waits began, it would be the first
-//! owner that is charged, and of those only the ones that hold a lock for long.
+//! what it does meanwhile. What could not be seen is written as such. A moment stands for the
+//! time since the look before, of all who wait. So each owner is charged with the time for
+//! which it made others wait, in the mean, whoever had the lock before it while they waited.
+//! Had the waiters asked when their waits began, it would be the first owner that is charged,
+//! and of those only the ones that hold a lock for long.
 //!
 //! The owner takes part in a handshake; before JDK 16 all threads do, and from JDK 21 on those
 //! wait that are virtual and to be mounted or unmounted. Looks have a budget: a share of the
@@ -145,7 +146,7 @@ impl Contention {
     }
 
     fn looks(&self) -> bool {
-        self.holders.is_on.load(Relaxed) && self.is_on()
+        self.holders.is_on() && self.is_on()
     }
 
     /// The threads that wait for a lock that has one owner.
@@ -177,9 +178,12 @@ impl Contention {
         // All who wait are stood for by those that are chosen.
         let stands_for_ns = span_ns.saturating_mul(count as u64) / chosen.max(1) as u64;
         for waiter in waiters.iter().take(chosen) {
-            let of_lock = waiters.iter().filter(|other| other.is_for_same(waiter));
+            let Contending { wait, generation, .. } = waiter;
+            let of_lock = waiters
+                .iter()
+                .filter(|other| other.wait.is_for_same(wait, other.generation == *generation));
             let first_ns = of_lock.map(|other| other.wait.start_ns).min();
-            let first_ns = first_ns.unwrap_or(waiter.wait.start_ns);
+            let first_ns = first_ns.unwrap_or(wait.start_ns);
             self.look_at_holder(java, waiter, first_ns, stands_for_ns);
         }
         self.spent(pace, now_ns, begun_cpu_ns);
@@ -430,8 +434,7 @@ fn taken_by(
     moments: RangeInclusive<u64>,
 ) -> Option<(HolderStack, ThreadState, u32)> {
     let &Taken { wait, generation, at_ns } = taken;
-    let own = Contending { thread: Arc::clone(&waiter.thread), wait, generation };
-    let is_it = own.is_for_same(waiter)
+    let is_it = wait.is_for_same(&waiter.wait, generation == waiter.generation)
         && wait.kind == waiter.wait.kind
         && moments.contains(&at_ns)
         && wait.stack != id::EMPTY_STACK;

@@ -122,7 +122,7 @@ impl Recorder {
     pub fn in_progress<'j>(&self, java: Java<'j>) -> InProgress<'j> {
         let mut all = self.ti.all_threads(java).unwrap_or_default();
         let mounted = self.mounted().into_iter();
-        all.extend(mounted.map(|(java_id, _)| self.mounted_thread(java, java_id)));
+        all.extend(mounted.map(|(java_id, at)| self.mounted_thread_at(java, java_id, at)));
         all.retain(|thread| !thread.is_null());
         let threads: Vec<(i64, Object<'_>)> =
             all.iter().map(|thread| (self.java_id(java, thread.get()), thread.get())).collect();

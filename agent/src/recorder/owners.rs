@@ -243,10 +243,19 @@ impl Recorder {
     /// A virtual thread that is mounted, as a local reference; null if none of this Java id
     /// is, or the JVM does not tell.
     pub(super) fn mounted_thread<'j>(&self, java: Java<'j>, java_id: i64) -> Local<'j> {
-        let mounted = self.mounted();
-        let at = mounted.iter().find(|(of, _)| *of == java_id).map(|(_, at)| *at);
+        let mounted = self.mounted().into_iter().find(|(of, _)| *of == java_id);
+        mounted.map_or(Local::NULL, |(java_id, at)| self.mounted_thread_at(java, java_id, at))
+    }
+
+    /// The same of one whose carrier is here.
+    pub(super) fn mounted_thread_at<'j>(
+        &self,
+        java: Java<'j>,
+        java_id: i64,
+        at: usize,
+    ) -> Local<'j> {
         let function = *self.owners.mounted.get_or_init(|| self.ti.virtual_thread_function());
-        let Some((at, function)) = at.zip(function) else { return Local::NULL };
+        let Some(function) = function else { return Local::NULL };
         let carrier_id = self.owners.read().by_address.get(&at).map(|carrier| carrier.java_id);
         let carrier = carrier_id.map_or(Local::NULL, |id| self.thread_object(java, id));
         if carrier.is_null() {

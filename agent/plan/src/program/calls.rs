@@ -35,11 +35,10 @@ pub(super) fn call_site<'a>(
 
 /// What a call of this method takes, if anything.
 pub fn acquisition(called: &MemberRef<'_>) -> Option<WaitKind> {
-    let text = |bytes| std::str::from_utf8(bytes).ok();
-    let (name, descriptor) = (text(called.name.as_bytes())?, text(called.descriptor.as_bytes())?);
     let class = JdkClass::by_name(called.owner.as_bytes()).filter(|&class| locks::concerns(class));
     // Of any other class: whoever extends `ReentrantLock` or implements `Lock` has its methods.
-    locks::taken(class.unwrap_or(JdkClass::ReentrantLock), name, descriptor)
+    let class = class.unwrap_or(JdkClass::ReentrantLock);
+    locks::taken(class, called.name.as_bytes(), called.descriptor.as_bytes())
 }
 
 /// Whether an instruction notifies all who wait for an object, or one; `None` if it is

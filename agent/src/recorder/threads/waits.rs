@@ -45,6 +45,12 @@ impl PendingWait {
         seen: None,
     };
 
+    /// Whether another wait is for the same. With `same_ids` both are of one generation.
+    pub fn is_for_same(&self, other: &PendingWait, same_ids: bool) -> bool {
+        let is_same_lock = same_ids && self.lock != id::UNKNOWN && self.lock == other.lock;
+        is_same_lock || (self.monitor != 0 && self.monitor == other.monitor)
+    }
+
     /// The owner as far as it is known last.
     pub fn last_owner(&self) -> Owner {
         self.seen.map_or(self.owner, |seen| seen.owner)
@@ -125,16 +131,6 @@ pub struct Contending {
     pub wait: PendingWait,
     /// The number of the generation whose ids the wait has.
     pub generation: u32,
-}
-
-impl Contending {
-    /// Whether another one waits for the same.
-    pub fn is_for_same(&self, other: &Contending) -> bool {
-        let is_same_lock = self.wait.lock != id::UNKNOWN
-            && self.wait.lock == other.wait.lock
-            && self.generation == other.generation;
-        is_same_lock || (self.wait.monitor != 0 && self.wait.monitor == other.wait.monitor)
-    }
 }
 
 /// A lock that a thread got after it had waited for it.

@@ -129,3 +129,24 @@ pub(super) fn is_code_unseen(profile: &Profile, blame: &BlameRow) -> bool {
 fn is_estimated(blame: &BlameRow) -> bool {
     blame.answers != 0 || blame.free_ns != 0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_what_was_not_seen() {
+        let seen = Seen {
+            free_ns: 50,
+            thread_unseen_ns: 10,
+            code_unseen_ns: 20,
+            of_threads: (100, 100.0),
+            of_code: (90, 0.0),
+        };
+        // Half of the wait: what was not seen, and all of what nobody had.
+        assert_eq!(seen.error_of_threads(50), (25.0, 60));
+        assert_eq!(seen.error_of_threads(100), (0.0, 10), "nobody else was seen");
+        // No look has seen code here: what is charged may all be another one's.
+        assert_eq!(seen.error_of_code(45, 0.0), 65);
+    }
+}

@@ -303,8 +303,7 @@ impl GuiltyLock {
         let at = |it: &BlameRow| names::holder_place(profile, it.stack, it.above);
         let is_asked = profile.is_blame_sampled && !findings.is_trace();
         // In looks, there may be more wait for which nobody was seen than for anybody.
-        let free = blames.clone().filter(|_| is_asked).map(|it| it.free_ns);
-        let free_ns = free.fold(0, u64::saturating_add);
+        let free_ns = blames.clone().map(|it| it.free_ns).fold(0, u64::saturating_add);
         let held_ns = self.wait_ns.saturating_sub(free_ns);
         let charged = blames.clone().map(|it| (at(it), it.blamed_ns.saturating_sub(it.free_ns)));
         let charged = hottest(charged.filter(|(holder, _)| !is_asked || !holder.is_empty()));
