@@ -27,8 +27,7 @@ final class Encounter {
         holding.start();
         holder.awaitHeld();
         waiting.start();
-        Threads.awaitWaiting(waiting);
-        long waitingSince = Asleep.await(waiting);
+        long waitingSince = Threads.awaitWaiting(waiting);
         Threads.sleepMillis(waitMillis);
         holder.leave();
         holding.join();

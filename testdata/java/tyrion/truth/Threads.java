@@ -42,8 +42,8 @@ final class Threads {
     }
 
     /**
-     * Returns once a thread was seen to wait, and when that was, as {@link System#nanoTime} has it.
-     * The thread must not wait for anything else before.
+     * Returns once a thread was seen to wait and to sleep, and when that was, as {@link
+     * System#nanoTime} has it. The thread must not wait for anything else before.
      */
     static long awaitWaiting(Thread thread) {
         while (!isWaiting(thread)) {
@@ -52,7 +52,7 @@ final class Threads {
             }
             sleepMillis(1);
         }
-        return System.nanoTime();
+        return Asleep.await(thread);
     }
 
     /** The same, or once the thread has ended. */
@@ -60,7 +60,7 @@ final class Threads {
         while (!isWaiting(thread) && thread.getState() != Thread.State.TERMINATED) {
             sleepMillis(1);
         }
-        return System.nanoTime();
+        return Asleep.await(thread);
     }
 
     private static boolean isWaiting(Thread thread) {
@@ -84,7 +84,7 @@ final class Threads {
             sleepMillis(1);
             state = thread.getState();
         }
-        return System.nanoTime();
+        return Asleep.await(thread);
     }
 
     /** Waits for a latch without a checked exception. */
