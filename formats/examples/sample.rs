@@ -10,6 +10,7 @@
 //! cargo run -p tyrion-formats --example sample -- collections collections.log
 //! cargo run -p tyrion-formats --example sample -- wakers wakers.log
 //! cargo run -p tyrion-formats --example sample -- holders holders.log
+//! cargo run -p tyrion-formats --example sample -- looks looks.log
 //! ```
 //!
 //! `tiny` is the worked example of `docs/event-log.md`; `small` has every kind
@@ -17,7 +18,7 @@
 //! after `kill -9`; `trace` has what trace mode adds, `holds` what `events=all`
 //! adds to that, `sample` what sampling adds; `collections` tells when the JVM's
 //! garbage collector was at work, `wakers` who ended waits,
-//! `holders` who had locks.
+//! `holders` who had locks, `looks` that nobody had.
 
 #[path = "sample/collections.rs"]
 mod collections;
@@ -48,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [which, path] = args.as_slice() else {
         return Err(
-            "usage: sample tiny|small|killed|trace|holds|sample|collections|wakers|holders FILE"
+            "usage: sample tiny|small|killed|trace|holds|sample|collections|wakers|holders|looks FILE"
                 .into(),
         );
     };
@@ -62,6 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "collections" => collections::collections(options(RecordingState::Closed))?,
         "wakers" => wakers::wakers(options(RecordingState::Closed))?,
         "holders" => holders::holders(options(RecordingState::Recording))?,
+        "looks" => holders::looks(options(RecordingState::Closed))?,
         _ => return Err(format!("no sample {which}").into()),
     };
     std::fs::write(path, bytes)?;

@@ -65,6 +65,7 @@ fn logs_are_shown_as_ever() {
             "v1-collections",
             "v1-wakers",
             "v1-holders",
+            "v1-looks",
         ] {
             let dump = dumped(&frozen(name), &all(), json);
             files.insert(format!("{name}.dump.{sort}"), dump);

@@ -7,17 +7,32 @@ use tyrion_formats::{
         WaitKind,
         cell::Cell,
         def::id,
-        holder::Holder,
+        holder::{self, Holder},
         sample::ThreadState,
         slot::{Counters, Pending, Tally, flag},
     },
-    write::{LogOptions, LogWriter, Wait},
+    write::{LaneId, LogOptions, LogWriter, Wait},
 };
 
 /// A worker waited for a monitor that another one had while it wrote to the disk; a short
 /// wait for the same was folded. At the end the worker is to enter the monitor again after
 /// `Object.wait`, and the other one has it.
-pub fn holders(mut options: LogOptions) -> Result<Vec<u8>, Box<dyn Error>> {
+pub fn holders(options: LogOptions) -> Result<Vec<u8>, Box<dyn Error>> {
+    Ok(of_a_journal(options)?.0.finish()?.into_inner())
+}
+
+/// The same, with two looks more that saw no owner: the first as nobody had the monitor, the
+/// second as the wait was over.
+pub fn looks(options: LogOptions) -> Result<Vec<u8>, Box<dyn Error>> {
+    let (mut log, lane, site) = of_a_journal(options)?;
+    let look = Holder { site, stands_for_ns: 5_000_000, ..Holder::default() };
+    log.note(lane, 1_008_000_000, Holder { state: holder::FREE, ..look })?;
+    log.note(lane, 1_009_000_000, Holder { state: ThreadState::Other.code(), ..look })?;
+    Ok(log.finish()?.into_inner())
+}
+
+/// What both begin with, the lane of the worker, and the site of its waits.
+fn of_a_journal(mut options: LogOptions) -> Result<(Writer, LaneId, u32), Box<dyn Error>> {
     let key = |key: &str, value: &str| (key.to_owned(), value.to_owned());
     options.header.metadata.push(key("mode", "contention"));
     options.header.metadata.push(key("holders", "true"));
@@ -61,5 +76,5 @@ pub fn holders(mut options: LogOptions) -> Result<Vec<u8>, Box<dyn Error>> {
     })?;
     let contention = Tally { ended: 2, recorded: 1, folded: 1, dropped: 0 };
     log.counters(&Counters { lane: 1, contention, other: Tally::default() })?;
-    Ok(log.finish()?.into_inner())
+    Ok((log, lane, site))
 }
