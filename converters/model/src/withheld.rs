@@ -207,6 +207,28 @@ impl Withheld {
         place.is_some_and(|place| self.is_withheld_at(place as usize))
     }
 
+    /// Whether a wait with this stack of `log`, the `run`-th, that has not ended is for
+    /// something that the thread has asked for: by what waits at the place were, if any
+    /// have ended; else by what is called there.
+    pub fn is_asked(&self, (run, log): (usize, &Recording), kind: WaitKind, stack: u32) -> bool {
+        let Some(of_log) = self.logs.get(run).filter(|_| is_judged(kind)) else { return false };
+        match self.why((run, log), stack) {
+            Some(why) => why.verdict() == Verdict::Withheld,
+            None => {
+                let shape = of_log.shapes.shape(log, stack);
+                places::is_asking(&of_log.shapes.method(log, &shape).1)
+            }
+        }
+    }
+
+    /// What the waits at the place of this stack of `log`, the `run`-th, are taken for, and
+    /// why, if any have ended there.
+    pub fn why(&self, (run, log): (usize, &Recording), stack: u32) -> Option<Why> {
+        let place = self.find_place(self.logs.get(run)?, log, stack)?;
+        let judged = self.judged.get(place as usize)?;
+        (judged.evidence.waits != 0).then_some(judged.why)
+    }
+
     fn is_withheld_at(&self, place: usize) -> bool {
         self.judged.get(place).is_some_and(|it| it.verdict() == Verdict::Withheld)
     }
@@ -254,7 +276,7 @@ impl<'f> Judging<'f> {
         if let Some(of_log) = self.found.logs.last_mut() {
             of_log.keep(&seen);
         }
-        self.assembly.add(of, seen);
+        self.assembly.add(of, seen, &StateReader::new(of.log));
         self.found.add_pending(&mut self.assembly, of);
     }
 
@@ -314,7 +336,9 @@ impl OfLog {
         });
         self.waits = waits.collect();
         self.waits.sort_unstable();
-        let wakes = seen.wakes.iter().map(|(&(place, waker, stack), &(count, wait_ns))| {
+        let asked = seen.wakes.iter().filter(|(_, ended)| ended.asked != 0);
+        let wakes = asked.map(|(&(place, waker, stack), ended)| {
+            let (count, wait_ns) = (ended.asked, ended.asked_ns);
             OtherWakes { place, waker, stack, count, wait_ns }
         });
         self.wakes = wakes.collect();
@@ -332,7 +356,8 @@ impl OfLog {
         let shape = self.shapes.shape(log, stack);
         let place = number(self.shapes.place(log, &shape))?;
         let method = self.shapes.method(log, &shape);
-        Some(KnownStack { place, shape, method, takes })
+        let crosses = self.shapes.crosses(log, &shape);
+        Some(KnownStack { place, shape, method, takes, crosses })
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     overlap::Spans,
     pass::{Seen, SiteWaits},
 };
-use crate::lives::life;
+use crate::{lives::life, states::StateReader};
 use std::{
     collections::{HashMap, HashSet},
     hash::Hash,
@@ -103,7 +103,7 @@ impl Assembly {
     }
 
     /// Adds what was seen in a log. Logs come in their order.
-    pub(super) fn add(&mut self, of: &SeenLog<'_>, seen: Seen) {
+    pub(super) fn add(&mut self, of: &SeenLog<'_>, seen: Seen, states: &StateReader<'_>) {
         let mut sites: Vec<((u32, u32), SiteWaits)> = seen.sites.into_iter().collect();
         sites.sort_unstable_by_key(|(key, _)| *key);
         let mut waiters: HashMap<(u32, u32), Waiter> = HashMap::new();
@@ -130,6 +130,15 @@ impl Assembly {
                 let lock = self.objects.of((of.recording, Ok(site.lock)));
                 let thread = self.thread(of, thread);
                 self.known.touched.entry(lock).or_default().insert(thread);
+            }
+        }
+        for ((place, waker, stack), ended) in seen.wakes {
+            // Whoever takes from a queue wakes the next one if there is more in it: that
+            // tells nothing of who has put it there.
+            let is_passed_on = states.waits_for_work(stack);
+            if !is_passed_on && waker != UNKNOWN {
+                let waker = self.thread(of, waker);
+                self.place(place).ended(waker, ended.wait_ns);
             }
         }
         self.spans.add(seen.spans, |key| waiters.get(&key).copied());
@@ -212,5 +221,10 @@ impl Others for Known {
         let outsiders: HashSet<u32> =
             touched.copied().filter(|thread| !insiders.contains(thread)).collect();
         outsiders.len() as u64
+    }
+
+    fn is_insider(&self, thread: u32, methods: &HashSet<u32>) -> bool {
+        let mut waiters = methods.iter().filter_map(|method| self.in_method.get(method));
+        waiters.any(|threads| threads.contains(&thread))
     }
 }

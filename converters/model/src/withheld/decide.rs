@@ -48,6 +48,12 @@ pub enum Why {
     Coordinates,
     /// Idle: the thread's loop comes back to this place.
     Loop,
+    /// Idle: others bring what the thread's loop waits for.
+    Brought,
+    /// Withheld: another thread was asked for something.
+    Asked,
+    /// Withheld: it was asked for, and did not come.
+    Unanswered,
     /// Withheld: something was to be handed over.
     HandsOver,
     /// Withheld: each wait was for something else.
@@ -70,7 +76,7 @@ pub enum Why {
 
 impl Why {
     /// Every reason.
-    pub const ALL: [Why; 16] = [
+    pub const ALL: [Why; 19] = [
         Why::NoProgramFrame,
         Why::TimedOut,
         Why::SameLength,
@@ -78,6 +84,9 @@ impl Why {
         Why::Once,
         Why::Coordinates,
         Why::Loop,
+        Why::Brought,
+        Why::Asked,
+        Why::Unanswered,
         Why::HandsOver,
         Why::OtherObjects,
         Why::OneAnother,
@@ -92,7 +101,9 @@ impl Why {
     /// What it says of the waits.
     pub fn verdict(self) -> Verdict {
         match self {
-            Why::HandsOver | Why::OtherObjects | Why::OneAnother => Verdict::Withheld,
+            Why::HandsOver | Why::OtherObjects | Why::OneAnother | Why::Asked | Why::Unanswered => {
+                Verdict::Withheld
+            }
             Why::ManyThings
             | Why::AllAtOnce
             | Why::BusyQueue
@@ -105,7 +116,8 @@ impl Why {
             | Why::QueueLoop
             | Why::Once
             | Why::Coordinates
-            | Why::Loop => Verdict::Idle,
+            | Why::Loop
+            | Why::Brought => Verdict::Idle,
         }
     }
 
@@ -119,6 +131,9 @@ impl Why {
             Why::Once => "once",
             Why::Coordinates => "coordinates",
             Why::Loop => "loop",
+            Why::Brought => "brought",
+            Why::Asked => "asked",
+            Why::Unanswered => "unanswered",
             Why::HandsOver => "hands-over",
             Why::OtherObjects => "other-objects",
             Why::OneAnother => "one-another",
@@ -166,6 +181,17 @@ impl Why {
                 counted(evidence.frames.into(), "frame"),
                 share(evidence)
             ),
+            Why::Brought => format!(
+                "the thread's loop: others, which never wait here, ended {} of it",
+                part(evidence.woken_ns.saturating_sub(evidence.by_insiders_ns), evidence.wait_ns)
+            ),
+            Why::Asked => {
+                "another thread was asked for something: a result, its end, to come".to_owned()
+            }
+            Why::Unanswered => format!(
+                "{} of {waits_in_all} ended because their time was over: nobody had answered",
+                thousands(timed_out)
+            ),
             Why::HandsOver => {
                 "puts into a queue: there was no room for what the thread had".to_owned()
             }
@@ -201,6 +227,10 @@ impl Why {
     }
 }
 
+fn part(ns: u64, of_ns: u64) -> String {
+    format!("{:.0} %", 100.0 * ns as f64 / of_ns.max(1) as f64)
+}
+
 fn share(evidence: &Evidence) -> String {
     match evidence.life_share() {
         Some(share) => format!("{:.0} % of its life", 100.0 * share.min(1.0)),
@@ -220,16 +250,16 @@ fn one_another_text(evidence: &Evidence) -> String {
 /// One trace in the evidence; `None` where it is not found.
 type Rule = fn(&Evidence) -> Option<Why>;
 
-/// The rules, in the order in which they are asked. What says more about who
-/// ended the waits, as a log that has those who woke the threads, comes in
-/// front of [`other_objects`].
-const RULES: [Rule; 8] = [
+/// The rules, in the order in which they are asked.
+const RULES: [Rule; 10] = [
     no_program_frame,
-    nothing_came,
     hands_over,
-    queue_loop,
-    once,
+    asked,
     other_objects,
+    ended_by,
+    once,
+    nothing_came,
+    queue_loop,
     all_at_once,
     one_another,
 ];
@@ -253,12 +283,45 @@ fn nothing_came(evidence: &Evidence) -> Option<Why> {
     is_alike.then_some(Why::SameLength)
 }
 
+/// A result is asked for, however regular the waits look. But one thread that does little
+/// else waits for what it has others do, and one that comes back to the same thing whose
+/// time is always over waits for time.
+fn asked(evidence: &Evidence) -> Option<Why> {
+    if !evidence.asks {
+        return None;
+    }
+    if let Some(why) = once(evidence) {
+        return Some(why);
+    }
+    let (again, others) = evidence.again();
+    let is_one = evidence.threads == 1;
+    Some(match () {
+        () if is_one && evidence.is_most_of_life() && evidence.waits < COORDINATED => {
+            Why::Coordinates
+        }
+        () if !evidence.is_timed_out() => Why::Asked,
+        () if is_one && others < again.div_ceil(2) => Why::TimedOut,
+        () => Why::Unanswered,
+    })
+}
+
+/// Who ends the waits, where that is known: whoever has what the others wait for waits
+/// here, too; and whoever brings work does not.
+fn ended_by(evidence: &Evidence) -> Option<Why> {
+    match evidence.is_by_insiders()? {
+        true => Some(Why::OneAnother),
+        false if evidence.is_shallow() && !evidence.crosses => Some(Why::Brought),
+        false => None,
+    }
+}
+
 fn hands_over(evidence: &Evidence) -> Option<Why> {
     (evidence.queue == Queue::Puts).then_some(Why::HandsOver)
 }
 
 fn queue_loop(evidence: &Evidence) -> Option<Why> {
-    (evidence.queue == Queue::Takes && evidence.is_outermost).then_some(Why::QueueLoop)
+    let is_loop = evidence.is_outermost || evidence.is_shallow() && !evidence.crosses;
+    (evidence.queue == Queue::Takes && is_loop).then_some(Why::QueueLoop)
 }
 
 /// Each thread once: nothing comes back here. One thread after another, as with

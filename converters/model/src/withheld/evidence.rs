@@ -34,6 +34,16 @@ pub struct Evidence {
     pub is_outermost: bool,
     /// What the place does with a queue.
     pub queue: Queue,
+    /// Whether it asks for what another thread is to do: a result, the end of a thread, all
+    /// to come to a barrier.
+    pub asks: bool,
+    /// Whether the wait is in a library, of which the thread's own code is no part.
+    pub crosses: bool,
+    /// Of `wait_ns`, the waits of which it is known who ended them, without those that one
+    /// who takes from a queue ends for the next one.
+    pub woken_ns: u64,
+    /// Of those, the waits that were ended by threads which wait here, too.
+    pub by_insiders_ns: u64,
     /// Waits of the same threads elsewhere, those for locks included.
     pub elsewhere: u64,
     /// How long the threads lived, in ns; 0 if that is not known.
@@ -112,6 +122,13 @@ impl Evidence {
     /// Whether each thread waited for objects of its own, mostly.
     pub fn is_alone(&self) -> bool {
         self.wait_ns != 0 && !is_less(self.alone_ns, 1, 2, self.wait_ns)
+    }
+
+    /// Whether those who wait here end the waits of one another, as with what each of them
+    /// has for some time; `None` if too little is known of who ended them.
+    pub fn is_by_insiders(&self) -> Option<bool> {
+        let is_known = self.wait_ns != 0 && !is_less(self.woken_ns, 1, 4, self.wait_ns);
+        is_known.then(|| !is_less(self.by_insiders_ns, 1, 2, self.woken_ns))
     }
 
     /// How often a thread waited here again, and how often of that for an object

@@ -3,7 +3,7 @@
 use super::{
     evidence::{Evidence, Overlap, Queue},
     pass::SiteWaits,
-    places::{Shape, puts},
+    places::{Shape, asks, puts},
 };
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -21,6 +21,8 @@ pub(super) struct KnownStack {
     pub(super) method: (String, String),
     /// Whether that takes from a queue.
     pub(super) takes: bool,
+    /// Whether it is in code that is not of those who wrote what the thread runs.
+    pub(super) crosses: bool,
 }
 
 /// A site at a place.
@@ -54,6 +56,8 @@ pub(super) struct Gathered {
     lengths: BTreeMap<u8, u64>,
     /// Locks that are taken again after the waits.
     retaken: HashSet<u32>,
+    /// How long the waits were that a thread ended.
+    ended: BTreeMap<u32, u64>,
 }
 
 /// What the assembly knows of others.
@@ -69,6 +73,8 @@ pub(super) trait Others {
     /// How many threads had to do with any of these locks, but never waited in
     /// any of these methods.
     fn outsiders(&self, locks: &HashSet<u32>, methods: &HashSet<u32>) -> u64;
+    /// Whether a thread waited in any of these methods.
+    fn is_insider(&self, thread: u32, methods: &HashSet<u32>) -> bool;
 }
 
 impl Gathered {
@@ -92,7 +98,7 @@ impl Gathered {
             let untold = waits.count.saturating_sub(waits.told);
             self.conditions = self.conditions.saturating_add(untold);
         }
-        let KnownStack { shape, method, takes, .. } = &*known.stack;
+        let KnownStack { shape, method, takes, crosses, .. } = &*known.stack;
         let fewest = if self.stacks.is_empty() { shape.frames } else { sums.frames };
         sums.frames = fewest.min(shape.frames);
         sums.is_outermost = shape.is_outermost();
@@ -101,6 +107,8 @@ impl Gathered {
             (_, calls) if puts(calls) => Queue::Puts,
             _ => Queue::None,
         };
+        sums.asks = asks(&method.1);
+        sums.crosses |= *crosses;
         self.stacks.insert(shape.methods);
         let waited_ns = self.waited.entry(waiter).or_default();
         *waited_ns = waited_ns.saturating_add(waits.wait_ns);
@@ -110,6 +118,12 @@ impl Gathered {
     pub(super) fn signalled(&mut self, count: u64, lock: u32) {
         self.signalled = self.signalled.saturating_add(count);
         self.retaken.insert(lock);
+    }
+
+    /// A thread ended waits here that were so long.
+    pub(super) fn ended(&mut self, waker: u32, wait_ns: u64) {
+        let sum = self.ended.entry(waker).or_default();
+        *sum = sum.saturating_add(wait_ns);
     }
 
     /// So many waits took about so long.
@@ -141,6 +155,12 @@ impl Gathered {
         known.life_ns = lives.unwrap_or_default().into_iter().fold(0, u64::saturating_add);
         self.add_overlaps(&mut known, others);
         let methods = self.waited.keys().map(|waiter| waiter.method).collect();
+        for (&waker, &wait_ns) in &self.ended {
+            known.woken_ns = known.woken_ns.saturating_add(wait_ns);
+            if others.is_insider(waker, &methods) {
+                known.by_insiders_ns = known.by_insiders_ns.saturating_add(wait_ns);
+            }
+        }
         let locks = objects.into_iter().chain(self.retaken).collect();
         known.outsiders = others.outsiders(&locks, &methods);
         known

@@ -89,9 +89,27 @@ pub(super) struct Seen {
     pub(super) lengths: HashMap<(u32, u8), u64>,
     /// When threads waited, by thread and site.
     pub(super) spans: Spans<(u32, u32)>,
-    /// How many waits that the filter asks for were ended, by the place, the thread that
-    /// did so and its stack; and how long these were.
-    pub(super) wakes: HashMap<WakeKey, (u64, u64)>,
+    /// Waits that another thread ended, by the place, the thread that did so and its stack.
+    pub(super) wakes: HashMap<WakeKey, Ended>,
+}
+
+/// Waits that a thread has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ended {
+    /// Their durations added up.
+    pub(super) wait_ns: u64,
+    /// How many of them the filter asks for.
+    pub(super) asked: u64,
+    /// How long these were.
+    pub(super) asked_ns: u64,
+}
+
+impl Ended {
+    fn add(&mut self, more: &Ended) {
+        self.wait_ns = self.wait_ns.saturating_add(more.wait_ns);
+        self.asked = self.asked.saturating_add(more.asked);
+        self.asked_ns = self.asked_ns.saturating_add(more.asked_ns);
+    }
 }
 
 /// A place, the thread that ended waits there, and its stack.
@@ -159,14 +177,9 @@ impl Seen {
             *sum = sum.saturating_add(more);
         }
         self.spans.add(other.spans, Some);
-        for (key, (count, wait_ns)) in other.wakes {
-            self.add_wakes(key, count, wait_ns);
+        for (key, more) in other.wakes {
+            self.wakes.entry(key).or_default().add(&more);
         }
-    }
-
-    fn add_wakes(&mut self, key: WakeKey, count: u64, wait_ns: u64) {
-        let sum = self.wakes.entry(key).or_default();
-        *sum = (sum.0.saturating_add(count), sum.1.saturating_add(wait_ns));
     }
 }
 
@@ -256,14 +269,16 @@ impl<'a> Worker<'a> {
     fn wake(&mut self, woken: &Noted<Wake>) {
         let wake = &woken.record;
         let Some(&Role::Judged(place)) = self.roles.get(wake.site as usize) else { return };
-        if !self.asked.takes(self.known(woken.thread), woken) {
-            return;
-        }
+        let is_asked = self.asked.takes(self.known(woken.thread), woken);
         let stack = match self.log.definitions().stacks().get(wake.stack) {
             Some(_) => wake.stack,
             None => EMPTY_STACK,
         };
-        self.seen.add_wakes((place, self.known(wake.waker), stack), 1, wake.wait_ns);
+        self.seen.wakes.entry((place, self.known(wake.waker), stack)).or_default().add(&Ended {
+            wait_ns: wake.wait_ns,
+            asked: u64::from(is_asked),
+            asked_ns: if is_asked { wake.wait_ns } else { 0 },
+        });
     }
 }
 

@@ -117,6 +117,21 @@ impl Shapes {
         shape
     }
 
+    /// Whether the innermost method of the program is in other packages than the outermost
+    /// one, as far as their first two names tell: code of others, that the thread's own calls.
+    pub(super) fn crosses(&self, log: &Recording, shape: &Shape) -> bool {
+        let (Some((at, _)), Some(root), false) = (shape.at, shape.root, shape.is_cut) else {
+            return false;
+        };
+        let package = |method| {
+            let class = log.definitions().methods().get(method).map(|it| it.class);
+            let class: String = class.map_or_else(String::new, |it| Names(log).class(it).into());
+            let package = class.rsplit_once('.').map_or("", |(package, _)| package);
+            package.splitn(3, '.').take(2).map(str::to_owned).collect::<Vec<_>>()
+        };
+        package(at) != package(root)
+    }
+
     /// The place in words.
     pub(super) fn place(&self, log: &Recording, shape: &Shape) -> WaitPlace {
         let (names, Some((method, line))) = (Names(log), shape.at) else {
@@ -160,6 +175,35 @@ pub(super) fn puts(calls: &str) -> bool {
     let method = calls.strip_prefix("java.util.concurrent.").and_then(|it| it.rsplit_once('.'));
     method.is_some_and(|(_, method)| PUTS.contains(&method))
 }
+
+/// Whether a method of the JDK, `java.util.concurrent.FutureTask.get`, waits for what
+/// another thread is to do for the caller.
+pub(super) fn asks(calls: &str) -> bool {
+    let Some((class, method)) = calls.rsplit_once('.') else { return false };
+    ASKS.iter().any(|(of, methods)| *of == class && methods.iter().any(|it| method.starts_with(it)))
+}
+
+/// The same, or whether it waits for room for what the caller has.
+pub(super) fn is_asking(calls: &str) -> bool {
+    asks(calls) || puts(calls)
+}
+
+/// The classes and how their methods begin that wait for what others do.
+const ASKS: [(&str, &[&str]); 13] = [
+    ("java.util.concurrent.FutureTask", &["get"]),
+    ("java.util.concurrent.CompletableFuture", &["get", "join"]),
+    ("java.util.concurrent.ForkJoinTask", &["get", "join", "invoke", "quietly"]),
+    ("java.util.concurrent.ForkJoinPool", &["invoke"]),
+    ("java.util.concurrent.AbstractExecutorService", &["invoke"]),
+    ("java.util.concurrent.ThreadPoolExecutor", &["awaitTermination"]),
+    ("java.util.concurrent.CountDownLatch", &["await"]),
+    ("java.util.concurrent.CyclicBarrier", &["await"]),
+    ("java.util.concurrent.Phaser", &["await", "arriveAndAwait"]),
+    ("java.util.concurrent.Exchanger", &["exchange"]),
+    ("java.lang.Thread", &["join"]),
+    ("java.lang.Process", &["waitFor"]),
+    ("java.lang.ProcessImpl", &["waitFor"]),
+];
 
 /// What queues call it to put something in, and wait for room or for who takes it.
 const PUTS: [&str; 9] = [

@@ -3,6 +3,7 @@
 use tyrion_formats::Recording;
 use tyrion_model::{
     describe::{Names, in_bounds},
+    names::is_jdk,
     profile::{Frame, Function, Profile},
 };
 
@@ -93,10 +94,17 @@ pub fn place(profile: &Profile, stack: u32) -> String {
 }
 
 /// Where the program has a lock: the frame that has taken it, if that is known, or else the
-/// innermost one. `above` says how many frames it has called.
+/// innermost one; where looks have found the owner at whatever it did, the innermost one of
+/// the program. `above` says how many frames it has called.
 pub fn holder_place(profile: &Profile, stack: u32, above: u32) -> String {
     let taker = profile.frames_of(stack).nth(above as usize).filter(|_| above != 0);
-    taker.map_or_else(|| place(profile, stack), |at| frame(profile, at))
+    let is_own = |at: &Frame| {
+        let function = profile.functions.get(at.function as usize);
+        function.is_some_and(|it| !it.class.is_empty() && !is_jdk(&it.class))
+    };
+    let own = || profile.frames_of(stack).find(is_own).filter(|_| profile.is_blame_sampled);
+    let known = taker.or_else(own);
+    known.map_or_else(|| place(profile, stack), |at| frame(profile, at))
 }
 
 /// The same of a stack of a log.

@@ -3,7 +3,7 @@
 //! What threads wait for stands in the log's slots, so it is there after a
 //! `kill -9`. See [`owners`] for who has what they wait for.
 
-mod owners;
+pub(super) mod owners;
 mod show;
 
 use super::shared::cut;
@@ -162,7 +162,7 @@ fn lacking(findings: &Findings<'_>, found: &StillWaiting) -> String {
 }
 
 /// Whether a wait is for a lock that another thread has.
-fn is_blocked(pending: &Pending) -> bool {
+pub(super) fn is_blocked(pending: &Pending) -> bool {
     pending.kind.is_contention()
         || pending.kind == WaitKind::LockReacquire
         || pending.flags & flag::REENTERS != 0
@@ -332,7 +332,7 @@ fn crowd(((kind, class, stack), mut threads): (Crowd, Vec<(u64, String)>)) -> Id
 }
 
 /// What a waited-for lock is called.
-fn lock_ref(log: &Recording, lock: u32) -> LockRef {
+pub(super) fn lock_ref(log: &Recording, lock: u32) -> LockRef {
     let (class, name) = Names(log).lock_parts(lock);
     LockRef { name, class, id: lock }
 }

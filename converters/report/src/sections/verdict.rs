@@ -6,6 +6,7 @@
 //! understood by itself. [`guilty`] finds the lock, [`instead`] what else takes the
 //! time, and [`words`] writes the lines.
 
+mod codes;
 mod guilty;
 mod instead;
 mod machine;
@@ -20,10 +21,13 @@ use super::overview::Overview;
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section, View, findings::GroupTime, view::Part,
 };
+use codes::Codes;
+pub use codes::{Advice, Kind};
 pub use guilty::{Cause, Certainty, GuiltyLock, KnownBy};
 pub use instead::{Activity, Instead};
 use machine::Machine;
 use serde::Serialize;
+pub use stuck::Unanswered;
 use tyrion_wire::WaitKind;
 pub use withheld::{Root, WithheldLoss};
 
@@ -58,6 +62,8 @@ pub enum Finding {
     Deadlock,
     /// Threads had waited for long when the recording ended.
     StillWaiting,
+    /// Threads had waited for long, when the recording ended, for what they had asked for.
+    Unanswered,
     /// Threads lost much of their time to waits for locks.
     Locks,
     /// They lost a little of it.
@@ -86,6 +92,21 @@ pub enum Finding {
 pub struct Verdict {
     /// What slows the program.
     pub finding: Finding,
+    /// The same in one word, whatever it is that threads wait for.
+    pub kind: Kind,
+    /// What is waited for: the lock or the place; where threads compute, the method. Of a
+    /// deadlock, all locks, separated by commas, and likewise below. Empty if it is not known,
+    /// or nothing is.
+    pub name: String,
+    /// The method or the threads that have it, or that end the waits. Empty if that is not
+    /// known.
+    pub holder: String,
+    /// The method in which threads wait.
+    pub waiter: String,
+    /// What mends it, in one word.
+    pub advice: Advice,
+    /// How certain that is.
+    pub certainty: Certainty,
     /// The verdict in words: at most five lines.
     pub lines: Vec<String>,
     /// The share of the time in which threads were not idle that they waited for locks, as
@@ -102,6 +123,8 @@ pub struct Verdict {
     /// The threads of the deadlock that lasted longest, or those that had waited
     /// for long.
     pub waiting: Vec<String>,
+    /// Where threads had waited for long for what they had asked for. `null` if they had not.
+    pub unanswered: Option<Unanswered>,
     /// The lock with the most wait. `null` if no wait has ended.
     pub lock: Option<GuiltyLock>,
     /// What was lost to waits that are not for a lock, as section `withheld` counts them.
@@ -151,6 +174,7 @@ impl Verdict {
         };
         if findings.profile().lacks_waits {
             verdict.instead = Some(Instead::of(findings, &overview, &machine));
+            verdict.set(Codes::of(&verdict, &stuck::Stuck::default(), &overview));
             words::not_recorded(&mut verdict, findings, &machine);
             return verdict;
         }
@@ -164,13 +188,21 @@ impl Verdict {
         verdict.lock = guilty::find(findings, &machine);
         verdict.withheld = withheld::find(findings, &overview);
         let stuck = stuck::find(findings);
+        verdict.unanswered = stuck.unanswered.clone();
         verdict.finding = verdict.judge(findings, &stuck);
         if matches!(verdict.finding, Finding::NotLocks | Finding::LocksALittle) {
             verdict.instead = Some(Instead::of(findings, &overview, &machine));
         }
         verdict.waiting = stuck.threads();
+        verdict.set(Codes::of(&verdict, &stuck, &overview));
         words::say(&mut verdict, findings, &machine, &stuck);
         verdict
+    }
+
+    fn set(&mut self, codes: Codes) {
+        let Codes { kind, name, holder, waiter, advice, certainty } = codes;
+        (self.kind, self.advice, self.certainty) = (kind, advice, certainty);
+        (self.name, self.holder, self.waiter) = (name, holder, waiter);
     }
 
     fn judge(&self, findings: &Findings<'_>, stuck: &stuck::Stuck) -> Finding {
@@ -181,6 +213,8 @@ impl Verdict {
             Finding::Deadlock
         } else if !stuck.waiting.is_empty() {
             Finding::StillWaiting
+        } else if self.is_mostly_unanswered() {
+            Finding::Unanswered
         } else if is_partial(findings) {
             Finding::Selected
         } else if findings.lacks_times() && self.contended != 0 {
@@ -194,6 +228,13 @@ impl Verdict {
         } else {
             Finding::Locks
         }
+    }
+
+    /// Whether what had not ended took at least as long as all that had.
+    fn is_mostly_unanswered(&self) -> bool {
+        let withheld_ns = self.withheld.as_ref().map_or(0, |loss| loss.wait_ns);
+        let ended_ns = self.wait_ns.max(withheld_ns);
+        self.unanswered.as_ref().is_some_and(|it| it.waited_ns >= ended_ns)
     }
 
     fn loses_more_to_other_waits(&self) -> bool {

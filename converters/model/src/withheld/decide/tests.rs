@@ -83,7 +83,47 @@ fn scenarios() -> Vec<(&'static str, Evidence, Why)> {
         (
             "many consumers of one queue through a class of the program's, always busy",
             Evidence { queue: Queue::Takes, object: overlap(8, 8, 9 * S), ..borrowers() },
-            Why::BusyQueue,
+            Why::QueueLoop,
+        ),
+        (
+            "the workers of a server's pool, one of which is always busy",
+            Evidence {
+                queue: Queue::Takes,
+                frames: 5,
+                object: overlap(10, 9, 9 * S),
+                ..borrowers()
+            },
+            Why::QueueLoop,
+        ),
+        (
+            "the same, from whose ends it is known that others bring the work",
+            Evidence { woken_ns: 40 * S, object: overlap(10, 9, 9 * S), ..borrowers() },
+            Why::Brought,
+        ),
+        (
+            "a pool that is a queue, to which the borrowers themselves return things",
+            Evidence {
+                queue: Queue::Takes,
+                woken_ns: 40 * S,
+                by_insiders_ns: 39 * S,
+                ..borrowers()
+            },
+            Why::OneAnother,
+        ),
+        (
+            "clients whose answers come from a dispatcher, after the same time each",
+            Evidence { asks: true, told: 0, alike: 799, ..borrowers() },
+            Why::Asked,
+        ),
+        (
+            "clients who are never answered",
+            Evidence { asks: true, timed_out: 790, ..borrowers() },
+            Why::Unanswered,
+        ),
+        (
+            "a thread that awaits its end, again and again",
+            Evidence { asks: true, timed_out: 200, wait_ns: S, ..consumer() },
+            Why::TimedOut,
         ),
         (
             "the same of a queue of the program's own",
@@ -209,7 +249,7 @@ fn scenarios() -> Vec<(&'static str, Evidence, Why)> {
         (
             "a producer that gives up",
             Evidence { queue: Queue::Puts, timed_out: 200, ..consumer() },
-            Why::TimedOut,
+            Why::HandsOver,
         ),
         (
             "all sessions wait for a checkpoint",

@@ -55,7 +55,7 @@ pub(super) enum Source {
 
 /// All waits that had not ended. Those of a recording's files are told once: at
 /// a switch, a wait may stand in two of them, and the later one holds.
-pub(super) fn pending(logs: &[Recording]) -> Vec<(u32, Pending)> {
+pub(in crate::sections) fn pending(logs: &[Recording]) -> Vec<(u32, Pending)> {
     let mut latest: BTreeMap<(u32, u64, u64), (u64, u32, Pending)> = BTreeMap::new();
     for ((run, log), recording) in (0u32..).zip(logs).zip(recordings(logs)) {
         let file = log.facts().metadata("file-number").and_then(|number| number.parse().ok());

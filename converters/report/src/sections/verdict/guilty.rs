@@ -47,8 +47,8 @@ pub enum Cause {
     RareLongHolds,
     /// It is held for short times, but often.
     ManyAcquisitions,
-    /// Holds do not explain the waits, and all processors are in use, by this or by other
-    /// programs.
+    /// Holds do not explain the waits, and this program uses all processors, or more of its
+    /// threads want to run than do.
     OwnerNotRunning,
     /// Holds do not explain the waits, and processors are free, so waking up the next thread
     /// takes the time.
@@ -393,7 +393,7 @@ fn cause(lock: &GuiltyLock, kind: WaitKind, holds: Option<&Holds>, machine: &Mac
     if wait_ns <= TIMES * queue * hold_ns && !is_impossible {
         return if hold_ns < SHORT_HOLD_NS { Cause::ManyAcquisitions } else { Cause::LongHolds };
     }
-    if machine.is_saturated() {
+    if machine.is_short_of_processors() {
         Cause::OwnerNotRunning
     } else if wait_ns <= TIMES * met_ns && met_ns >= MUCH_LONGER * hold_ns {
         Cause::RareLongHolds

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use tyrion_model::{
     names::is_jdk,
     profile::{Function, State},
+    withheld,
 };
 
 /// From this share on, an activity is what a program mostly does.
@@ -19,6 +20,8 @@ const IDLE_CORES: f64 = 0.2;
 const ONE_CORE: f64 = 0.8;
 /// From this share of the processors on, it computes on all of them.
 const ALL_CORES: f64 = 0.85;
+/// So little of the wait may be for something other than work in a program that is idle.
+const DOUBTFUL: f64 = 0.1;
 /// There are too few processors if this many times as many threads want to run as do.
 const TOO_MANY: f64 = 1.25;
 
@@ -68,7 +71,7 @@ impl Instead {
         let runnable_threads = machine.runnable;
         let activity = match has_samples {
             true => sampled(&States::of(findings), machine),
-            false => unsampled(overview, machine),
+            false => unsampled(findings, overview, machine),
         };
         let (place, place_share) = match activity_state(activity) {
             Some(state) if has_samples => hottest(findings, state),
@@ -117,26 +120,35 @@ fn sampled(states: &States, machine: &Machine) -> Activity {
         (states.of_state(State::Sleeping), Activity::Sleeping),
         (waiting, Activity::Waiting),
     ];
+    // Hardly anybody was seen, as in recordings that show only threads that run.
+    let seen = machine.cores().is_some() || machine.seen >= IDLE_CORES;
     let sum_ns = all.iter().fold(0u64, |sum, (ns, _)| sum.saturating_add(*ns));
     let most = all.into_iter().rev().max_by_key(|(ns, _)| *ns);
     match most {
-        Some((ns, activity)) if ns as f64 >= MOST * sum_ns as f64 && ns != 0 => activity,
+        Some((ns, activity)) if ns as f64 >= MOST * sum_ns as f64 && ns != 0 && seen => activity,
         _ if states.share(State::Idle) >= MOST => Activity::Idle,
         _ => Activity::Unknown,
     }
 }
 
 /// What CPU time and waits say.
-fn unsampled(overview: &Overview, machine: &Machine) -> Activity {
+fn unsampled(findings: &Findings<'_>, overview: &Overview, machine: &Machine) -> Activity {
     let threads = &overview.threads;
     let Some(cores) = machine.cores() else { return Activity::Unknown };
-    let is_idle = threads.idle_ns as f64 >= NEARLY_ALL * threads.lived_ns as f64;
+    let waits = threads.idle_ns as f64 >= NEARLY_ALL * threads.lived_ns as f64;
+    // Those of the JDK's own loops and those at places that were judged.
+    let doubtful = [withheld::Verdict::Withheld, withheld::Verdict::Unclear]
+        .map(|verdict| findings.other_waits.total(verdict).wait_ns);
+    let doubtful_ns = doubtful.into_iter().fold(0, u64::saturating_add);
+    let is_idle = threads.idle_ns as f64 >= MOST * threads.lived_ns as f64
+        && doubtful_ns as f64 <= DOUBTFUL * threads.idle_ns as f64;
     if machine.share().is_some_and(|share| share >= ALL_CORES) {
         Activity::Computing
     } else if cores >= ONE_CORE {
         Activity::ComputingOnSome
     } else if cores <= IDLE_CORES && is_idle {
-        // Without their stacks, waiting for work and for each other are one.
+        Activity::Idle
+    } else if cores <= IDLE_CORES && waits {
         Activity::Waiting
     } else {
         Activity::Unknown

@@ -1,13 +1,27 @@
 //! Deadlocks, and threads that had waited for a long time when the recording ended.
 
-use super::super::still_waiting::{Deadlock, Waiting, still_waiting};
-use crate::{Findings, ReportOptions};
-use std::collections::HashMap;
+use super::super::{
+    shared::share,
+    still_waiting::{Deadlock, Waiting, is_blocked, lock_ref, owners, still_waiting},
+};
+use crate::{
+    Findings, ReportOptions,
+    findings::{life, names::is_machinery, thread_group},
+};
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap};
+use tyrion_formats::Recording;
+use tyrion_model::{describe::Names, withheld::Why};
+use tyrion_wire::slot::Pending;
 
 /// A wait that is shorter is not long.
 const LEAST_NS: u64 = 1_000_000_000;
 /// A wait of this length is always long.
 const LONG_NS: u64 = 10_000_000_000;
+/// Where most of the wait had not ended, it is long from here on.
+const SEEN_NS: u64 = 200_000_000;
+/// All of it is much if it is more than this part of the recording.
+const MUCH: u64 = 4;
 /// In between, a wait is long if it lasts for this part of the recording.
 const PART_OF_RECORDING: u64 = 10;
 
@@ -24,6 +38,30 @@ pub(super) struct Stuck {
     pub(super) behind: usize,
     /// Threads in no deadlock that had waited for a long time: the longest waits first.
     pub(super) waiting: Vec<Waiting>,
+    /// What threads had asked for, and had waited for long: where most of them wait.
+    pub(super) unanswered: Option<Unanswered>,
+}
+
+/// Threads that had waited for long, at one place, for what they had asked for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Unanswered {
+    /// Where they wait: the innermost frame outside of what locks and queues are made of.
+    pub place: String,
+    /// The class of what they wait for; empty if that is not known.
+    pub class: String,
+    /// How many threads.
+    pub count: u64,
+    /// Their group, if it is one; else one of them.
+    pub threads: String,
+    /// How long they had waited in all when the recording ended.
+    pub waited_ns: u64,
+    /// How long the longest had.
+    pub longest_ns: u64,
+    /// Whether all of them are threads of the JDK's pools, which wait within their tasks.
+    pub is_in_pool: bool,
+    /// Whether earlier waits there were ended by others that wait there: they gave back what
+    /// they had.
+    pub was_returned: bool,
 }
 
 impl Stuck {
@@ -33,6 +71,9 @@ impl Stuck {
             Some(deadlock) => &deadlock.threads,
             None => &self.waiting,
         };
+        if let (true, Some(unanswered)) = (all.is_empty(), &self.unanswered) {
+            return vec![unanswered.threads.clone()];
+        }
         all.iter().map(|waiting| waiting.thread.clone()).collect()
     }
 }
@@ -45,15 +86,107 @@ pub(super) fn find(findings: &Findings<'_>) -> Stuck {
     let longest = found.deadlocks.into_iter().rev().max_by_key(|deadlock| deadlock.lasted_ns);
     let behind = found.waiting.iter().filter(|it| it.state == "behind-deadlock").count();
     let ended = longest_ended(findings);
+    let waits = findings.profile().waits.iter().filter(|wait| findings.shows(wait.kind));
+    let ended_ns = waits.fold(0, |sum: u64, wait| sum.saturating_add(wait.wait_ns));
+    let locks = found.waiting.iter().filter(|it| it.state == "lock");
+    let pending_ns = locks.fold(0, |sum: u64, it| sum.saturating_add(it.waited_ns));
+    let least_ns = findings.axis.duration_ns / MUCH;
     let is_long = |it: &Waiting| {
+        // What had not ended may be all there is to see.
+        if pending_ns > ended_ns.max(least_ns) && it.waited_ns >= SEEN_NS {
+            return it.state == "lock";
+        }
         let key = (it.lock.class.as_str(), it.lock.name.as_str());
         let usual_ns = findings.groups.find(key.0, key.1).and_then(|group| ended.get(&group));
         it.state == "lock" && it.waited_ns >= long_ns(findings) && Some(&it.waited_ns) > usual_ns
     };
     let waiting = found.waiting.iter().filter(|it| is_long(it)).cloned().collect();
     let is_unfinished = found.unfinished_logs != 0;
-    Stuck { deadlock: longest, deadlocks, is_unfinished, behind, waiting }
+    let unanswered = unanswered(findings);
+    Stuck { deadlock: longest, deadlocks, is_unfinished, behind, waiting, unanswered }
 }
+
+/// A thread that does nothing else from its start to the end waits for the program's end, as
+/// `main` does: alone at its place, it is not stuck.
+const WHOLE_LIFE: f64 = 0.9;
+
+/// Where most of the time was waited that had not ended, for what was asked for.
+fn unanswered(findings: &Findings<'_>) -> Option<Unanswered> {
+    let mut places: BTreeMap<String, Crowd> = BTreeMap::new();
+    for (run, pending) in owners::pending(findings.logs) {
+        let Some(log) = findings.logs.get(run as usize) else { continue };
+        let waited_ns = log.end_ns().saturating_sub(pending.start_ns);
+        let judged = &findings.other_waits.judged;
+        let of_log = (run as usize, log);
+        let is_asked = || judged.is_asked(of_log, pending.kind, pending.stack);
+        if is_blocked(&pending) || waited_ns < long_ns(findings) || !is_asked() {
+            continue;
+        }
+        let names = Names(log);
+        let stack = names.stack(pending.stack);
+        let why = judged.why(of_log, pending.stack);
+        let place = stack.iter().find(|frame| !is_machinery(frame)).or(stack.first());
+        let crowd = places.entry(place.cloned().unwrap_or_default()).or_default();
+        crowd.add(log, &pending, waited_ns, &stack);
+        crowd.was_returned |= why == Some(Why::OneAnother);
+    }
+    let all = places.into_iter().filter(|(_, crowd)| crowd.count > 1 || !crowd.is_whole_life);
+    // Of equal ones the first by name.
+    let most = all.rev().max_by_key(|(_, crowd)| crowd.waited_ns);
+    most.map(|(place, crowd)| crowd.finish(place))
+}
+
+/// Threads that wait at a place.
+#[derive(Default)]
+struct Crowd {
+    count: u64,
+    waited_ns: u64,
+    longest_ns: u64,
+    /// How many there are of each group.
+    groups: BTreeMap<String, u64>,
+    class: String,
+    outside_pools: u64,
+    is_whole_life: bool,
+    was_returned: bool,
+}
+
+impl Crowd {
+    fn add(&mut self, log: &Recording, pending: &Pending, waited_ns: u64, stack: &[String]) {
+        let names = Names(log);
+        let thread = names.thread(pending.thread);
+        let known = log.definitions().threads().get(pending.thread);
+        let life = known.and_then(|it| life(log, pending.thread, it));
+        let lived_ns = life.map_or(0, |(from_ns, to_ns)| to_ns.saturating_sub(from_ns));
+        self.count += 1;
+        self.waited_ns = self.waited_ns.saturating_add(waited_ns);
+        self.longest_ns = self.longest_ns.max(waited_ns);
+        *self.groups.entry(thread_group(&thread)).or_default() += 1;
+        self.class = lock_ref(log, pending.lock).class;
+        let is_in_pool = stack.iter().any(|frame| POOLS.iter().any(|pool| frame.starts_with(pool)));
+        self.outside_pools += u64::from(!is_in_pool);
+        self.is_whole_life = share(waited_ns, lived_ns) >= WHOLE_LIFE;
+    }
+
+    fn finish(self, place: String) -> Unanswered {
+        let largest = self.groups.into_iter().rev().max_by_key(|(_, count)| *count);
+        Unanswered {
+            place,
+            class: self.class,
+            count: self.count,
+            threads: largest.map(|(group, _)| group).unwrap_or_default(),
+            waited_ns: self.waited_ns,
+            longest_ns: self.longest_ns,
+            is_in_pool: self.outside_pools == 0,
+            was_returned: self.was_returned,
+        }
+    }
+}
+
+/// Where threads of the JDK's pools run tasks.
+const POOLS: [&str; 2] = [
+    "java.util.concurrent.ThreadPoolExecutor.runWorker(",
+    "java.util.concurrent.ForkJoinTask.doExec(",
+];
 
 /// The duration from which on a wait that has not ended is long.
 fn long_ns(findings: &Findings<'_>) -> u64 {

@@ -24,8 +24,12 @@ pub struct WithheldLoss {
     pub lost_share: f64,
     /// Where threads waited longest.
     pub place: String,
+    /// The class of what most of them there are for; empty if that is not known.
+    pub class: String,
     /// The share of these waits that is there.
     pub place_share: f64,
+    /// Why they count, in one word, as in [withheld](#withheld).
+    pub why: &'static str,
     /// Why they count, as a sentence.
     pub reason: String,
     /// Who ended most of the wait there, as `places[].wakers[]` of [withheld](#withheld).
@@ -65,7 +69,14 @@ pub(super) fn find(findings: &Findings<'_>, overview: &Overview) -> Option<Withh
         wait_ns,
         lost_share: share(withheld_ns, busy_ns.saturating_add(withheld_ns)),
         place: most.place.at.clone(),
+        class: of_most
+            .locks
+            .iter()
+            .rev()
+            .max_by_key(|(_, waits)| waits.wait_ns)
+            .map_or_else(String::new, |(lock, _)| lock.class.clone()),
         place_share: share(of_most.waits.wait_ns, wait_ns),
+        why: most.why.name(),
         reason: most.reason(),
         woken_by: of_most.wakers.first().map(|it| WokenBy::of(findings, it, of_most.waits.wait_ns)),
         root: root(findings, wait_ns),

@@ -1,11 +1,12 @@
 //! The verdict in words.
 //!
 //! Names are short, but can still be searched for: a class without its package, a
-//! method with its class. Optional information is a clause of its own, which is added
-//! if there is room.
+//! method with its class. No fact is left out to keep a line short: whoever shows them wraps
+//! them.
 
 mod instead;
 mod lock;
+mod unanswered;
 mod withheld;
 
 use super::{Finding, GuiltyLock, Instead, Verdict, machine::Machine, next, stuck::Stuck};
@@ -23,8 +24,6 @@ use tyrion_model::{
     units::{counted, duration, thousands},
 };
 
-/// Lines get further clauses up to this many characters.
-const WIDTH: usize = 100;
 /// A verdict has no more lines.
 const LINES: usize = 5;
 /// Names are not longer.
@@ -38,11 +37,8 @@ const OF_DEADLOCK: usize = 2;
 struct Line(String);
 
 impl Line {
-    /// Adds a clause if there is room for it.
     fn and(mut self, clause: &str) -> Line {
-        if self.0.chars().count() + clause.chars().count() <= WIDTH {
-            self.0 += clause;
-        }
+        self.0 += clause;
         self
     }
 }
@@ -72,6 +68,7 @@ pub(super) fn say(
                 loss(verdict, findings),
                 "→ Look at who waited when the recording ended: section still-waiting.".to_owned(),
             ],
+            (_, Finding::Unanswered) => unanswered::lines(verdict, findings),
             (_, Finding::OtherWaits) => {
                 let withheld = verdict.withheld.clone().unwrap_or_default();
                 let [most, place, todo] = withheld::lines(&withheld, machine, short);
@@ -174,12 +171,8 @@ fn waits(waiting: &Waiting, short: &ShortNames) -> String {
         owner => format!("{} has it", name(owner)),
     };
     let thread = name(&waiting.thread);
-    let line = |lock: &LockRef, place: &str| {
-        format!("{thread} waits for {}{place}; {has}.", label(lock, 1, short))
-    };
     let place = if place.is_empty() { String::new() } else { format!(" in {place}") };
-    let nameless = LockRef { name: String::new(), ..waiting.lock.clone() };
-    fitting(&[line(&waiting.lock, &place), line(&waiting.lock, ""), line(&nameless, &place)])
+    format!("{thread} waits for {}{place}; {has}.", label(&waiting.lock, 1, short))
 }
 
 fn of_waiting(
@@ -272,37 +265,10 @@ fn loss(verdict: &Verdict, findings: &Findings<'_>) -> String {
     }
 }
 
-/// Which lock, who holds it and who waits, as detailed as there is room for.
+/// Which lock, who holds it and who waits.
 fn who(lock: &GuiltyLock, names: &ShortNames) -> String {
-    let whole = LockRef { id: 0, class: String::new(), ..lock.lock.clone() };
-    let short = if whole.name.is_empty() { lock.lock.clone() } else { whole };
-    // The class that contains the lock, or whose object it is.
-    let called = lock.lock.name.rsplit_once(" in ").map_or(&*lock.lock.name, |(_, method)| method);
-    let own = match called.rsplit_once('.') {
-        Some((class, _)) => class,
-        None => names.class(&lock.lock.class),
-    };
-    let method = |frame: &str| method(frame, names);
-    let its = |frame: &str| match method(frame).strip_prefix(&format!("{own}.")) {
-        Some(method) => format!("its {method}"),
-        None => method(frame),
-    };
-    let unheld = GuiltyLock { holder: String::new(), holders: String::new(), ..lock.clone() };
-    let called = |lock: &LockRef, objects| label(lock, objects, names);
-    let lines = [
-        held_and_waited_for(lock, &called(&lock.lock, lock.objects), &method),
-        held_and_waited_for(lock, &called(&short, lock.objects), &method),
-        held_and_waited_for(lock, &called(&short, 1), &method),
-        held_and_waited_for(lock, &called(&short, 1), &its),
-        held_and_waited_for(&unheld, &called(&short, 1), &its),
-    ];
-    fitting(&lines)
-}
-
-/// The first line that is short enough, or the last one.
-fn fitting(lines: &[String]) -> String {
-    let fits = lines.iter().find(|line| line.chars().count() <= WIDTH);
-    fits.or(lines.last()).cloned().unwrap_or_default()
+    let called = label(&lock.lock, lock.objects, names);
+    held_and_waited_for(lock, &called, &|frame| method(frame, names))
 }
 
 /// Who holds the lock that is called so, and who waits for it.
@@ -356,12 +322,6 @@ fn name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn clauses_are_left_out_where_they_do_not_fit() {
-        let line = Line("x".repeat(95));
-        assert_eq!(line.and(" yyyyyy").and(" z").0, "x".repeat(95) + " z");
-    }
 
     #[test]
     fn locks_have_short_labels() {

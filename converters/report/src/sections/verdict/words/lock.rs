@@ -2,7 +2,7 @@
 
 use super::{
     super::{Cause, GuiltyLock, KnownBy, machine::Machine},
-    Line, fitting, method, name,
+    Line, method, name,
 };
 use crate::{
     Findings,
@@ -79,16 +79,12 @@ fn of_unheld(lock: &GuiltyLock, short: &ShortNames) -> String {
         );
     };
     let threads = name(&by.threads);
-    let anywhere = format!("→ Look at what {threads} does before it ends these waits.");
     match &by.at {
         Some(at) => {
             let at = method(at, short);
-            fitting(&[
-                format!("→ Look at what {threads} does before {at}, which ends these waits."),
-                anywhere,
-            ])
+            format!("→ Look at what {threads} does before {at}, which ends these waits.")
         }
-        None => anywhere,
+        None => format!("→ Look at what {threads} does before it ends these waits."),
     }
 }
 
