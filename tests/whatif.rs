@@ -103,6 +103,36 @@ fn contention_logs_have_a_coarse_answer() {
     assert!(err(&refused).contains("nothing can be predicted"), "{}", err(&refused));
 }
 
+/// A lock in which threads sleep, recorded as any program is by default.
+fn holds_of_contention_mode_are_estimated(jdk: &Jdk) {
+    let recording = Program::class(jdk, "tyrion.whatif.WhatIf disk before 0 0")
+        .flag("-Dwhatif.operations=60".to_owned());
+    let recording = recording.option("--mode=contention").preferred().record();
+    let free = predicted(&recording.log, "Disk.lock", &["--free"]);
+    assert_eq!(text_of(&free, "method"), "sampled", "{free}");
+    assert!(share(&free, "throughput_ratio") > 1.5, "{free}");
+    let bounds = ["low_ratio", "high_ratio"].map(|name| share(&free, name));
+    assert!(bounds[0] < share(&free, "throughput_ratio"), "{free}");
+    assert!(bounds[1] > share(&free, "throughput_ratio"), "{free}");
+    // Without a name it is the first of the list.
+    let list: Value =
+        serde_json::from_str(&out(&whatif(&[text(&recording.log), "--json"]))).unwrap();
+    let first = &list["candidates"][0];
+    assert_eq!(text_of(&first["lock"], "name"), "Disk.lock", "{list}");
+    assert_eq!(first["throughput_ratio"], free["throughput_ratio"], "{list}");
+}
+
+on_jdks!(holds_of_contention_mode_are_estimated: everywhere two);
+
+#[test]
+fn without_a_lock_all_are_listed() {
+    let listed = whatif(&[text(&sample_log())]);
+    assert!(listed.status.success(), "{}", err(&listed));
+    assert!(out(&listed).contains("com.acme.bank.Bank"), "{}", out(&listed));
+    assert!(out(&listed).contains("--lock NAME"), "{}", out(&listed));
+    assert!(!out(&listed).contains("at most"), "{}", out(&listed));
+}
+
 #[test]
 fn wrong_questions_are_refused() {
     let log = sample_log();
@@ -110,6 +140,7 @@ fn wrong_questions_are_refused() {
         (&["--lock", "no.such.Lock"][..], 2, "no lock matches"),
         (&["--lock", "int[]"], 2, "no lock matches 'int[]'"),
         (&["--free"], 2, "--lock"),
+        (&["--stripes", "4"], 2, "--lock"),
         (&["--lock", "x", "--free", "--hold", "/2"], 2, "cannot be used with"),
         (&["--lock", "x", "--hold", "2"], 2, "write /2"),
         (&["--lock", "x", "--stripes", "1"], 2, "number of stripes"),

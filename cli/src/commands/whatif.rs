@@ -21,14 +21,18 @@ use std::path::PathBuf;
 use tyrion_model::{
     aggregate::{aggregate, work_bytes},
     filter::{Filter, Kinds},
+    profile::Profile,
 };
 use tyrion_report::{
+    View,
     findings::{LockGroups, LockRef},
     render::{json::escaped, text},
+    sections::whatif,
 };
-use tyrion_whatif::{Change, Evidence, Prediction, Question};
+use tyrion_whatif::{Change, Evidence, Method, Prediction, Question};
 
 const EXAMPLES: &str = "Examples:
+  tyrion whatif report.log                                  # at which lock to begin
   tyrion whatif report.log --lock Cache.lock                # the usual changes
   tyrion whatif report.log --lock Cache.lock --free
   tyrion whatif report.log --lock Cache.lock --hold /2 --processors 16
@@ -50,17 +54,18 @@ pub struct WhatifArgs {
     logs: Vec<PathBuf>,
     /// The lock, or all locks of a name or class: what the program calls it, its
     /// class, or class and identity (java.lang.Object#7), as a regular
-    /// expression or as plain text
-    #[arg(long, value_name = "NAME")]
-    lock: String,
+    /// expression or as plain text [default: list those where something may be
+    /// gained]
+    #[arg(long, value_name = "NAME", required_if_eq_any = [("free", "true"), ("read_write", "true")])]
+    lock: Option<String>,
     /// Predict what happens if nobody waits for it any more
     #[arg(long, group = "change")]
     free: bool,
     /// Predict what happens if it is held for less time: /2 is half of it
-    #[arg(long, value_name = "/N", group = "change", value_parser = Change::parse_hold)]
+    #[arg(long, value_name = "/N", group = "change", value_parser = Change::parse_hold, requires = "lock")]
     hold: Option<Change>,
     /// Predict what happens if it is split into N locks, which are taken evenly
-    #[arg(long, value_name = "N", group = "change", value_parser = Change::parse_stripes)]
+    #[arg(long, value_name = "N", group = "change", value_parser = Change::parse_stripes, requires = "lock")]
     stripes: Option<Change>,
     /// Predict what happens if threads that only read share it
     #[arg(long, group = "change")]
@@ -95,7 +100,7 @@ struct Document {
     tyrion: &'static str,
     /// The version of what this document describes: 1.
     schema: u32,
-    /// The locks: `id` is 0 unless a single lock is meant.
+    /// The locks: `id` is 0 unless a single lock is meant. Empty without `--lock`.
     lock: LockRef,
     /// On how many processors the program ran. `null` if the log does not say.
     recorded_processors: Option<u32>,
@@ -103,7 +108,30 @@ struct Document {
     predictions: Vec<Prediction>,
     /// Changes for which there is no answer. If that is all of them, the command fails.
     refused: Vec<Refused>,
+    /// Without `--lock`: the locks at which something may be gained, 20 at most, the largest and
+    /// surest gain first.
+    candidates: Vec<Candidate>,
 }
+
+/// A lock at which something may be gained: what is predicted if it were free.
+#[derive(Debug, Default, Serialize)]
+struct Candidate {
+    /// The locks.
+    lock: LockRef,
+    /// How long threads waited for them in all.
+    wait_ns: u64,
+    /// As in `predictions`.
+    method: Method,
+    /// As in `predictions`.
+    throughput_ratio: f64,
+    /// As in `predictions`.
+    low_ratio: f64,
+    /// As in `predictions`.
+    high_ratio: f64,
+}
+
+/// So many are listed.
+const MOST_CANDIDATES: usize = 20;
 
 /// A change for which there is no prediction.
 #[derive(Debug, Default, Serialize)]
@@ -129,7 +157,8 @@ impl WhatifArgs {
 /// Predicts what a change of a lock would do.
 pub fn run(args: WhatifArgs) -> CommandResult {
     // What is no pattern is plain text, such as int[].
-    let pattern = lock_value(&args.lock).or_else(|_| lock_value(&regex::escape(&args.lock)));
+    let pattern = |name: &String| lock_value(name).or_else(|_| lock_value(&regex::escape(name)));
+    let pattern = args.lock.as_ref().map(pattern).transpose();
     let pattern = pattern.map_err(|error| Failure::Usage(format!("--lock: {error}")))?;
     let target = args.output.as_deref().map_or(Target::Stdout, Target::of);
     let logs = logs::open_all(&args.logs, &args.inputs)?;
@@ -140,26 +169,92 @@ pub fn run(args: WhatifArgs) -> CommandResult {
         let filter = Filter { kinds: Kinds::all(), ..Filter::default() };
         let sums = aggregate(&logs, &filter, &|bytes| bar.inc(bytes));
         let groups = LockGroups::new(&sums.profile);
-        let chosen = choose::choose(&sums.profile, &groups, &args.lock, &pattern)?;
+        let chosen = match (&args.lock, &pattern) {
+            (Some(name), Some(pattern)) => {
+                Some(choose::choose(&sums.profile, &groups, name, pattern)?)
+            }
+            _ => None,
+        };
         let group_of = |class: &str, name: &str| groups.find(class, name);
         let evidence = Evidence::read(&logs, &group_of).map_err(Failure::new)?;
         bar.finish_and_clear();
-        let document = answer(&args, &evidence, chosen)?;
-        let done = logs::tell_damage(&sums.damage);
-        let text = if args.json {
-            let json = serde_json::to_string_pretty(&document);
-            let json = json.map_err(|error| Failure::new(error.to_string()))?;
-            escaped(&json).into_owned() + "\n"
-        } else {
-            let style = match target {
-                Target::Stdout => terminal::style(),
-                Target::File(_) => text::Style::default(),
-            };
-            text::view(&shown::view(&document, &args.changes()), &style)
+        let (document, view) = match chosen {
+            Some(chosen) => {
+                let document = answer(&args, &evidence, chosen)?;
+                let view = shown::view(&document, &args.changes());
+                (document, view)
+            }
+            None => candidates(&args, &evidence, &sums.profile, &groups),
         };
-        target.write(|out| out.write_all(text.as_bytes()))?;
+        let done = logs::tell_damage(&sums.damage);
+        write(&args, &target, &document, &view)?;
         Ok(done)
     })?
+}
+
+fn write(
+    args: &WhatifArgs,
+    target: &Target,
+    document: &Document,
+    view: &View,
+) -> Result<(), Failure> {
+    let text = if args.json {
+        let json = serde_json::to_string_pretty(document);
+        let json = json.map_err(|error| Failure::new(error.to_string()))?;
+        escaped(&json).into_owned() + "\n"
+    } else {
+        let style = match target {
+            Target::Stdout => terminal::style(),
+            Target::File(_) => text::Style::default(),
+        };
+        text::view(view, &style)
+    };
+    target.write(|out| out.write_all(text.as_bytes()))
+}
+
+/// The locks at which something may be gained.
+fn candidates(
+    args: &WhatifArgs,
+    evidence: &Evidence<'_>,
+    profile: &Profile,
+    groups: &LockGroups,
+) -> (Document, View) {
+    let hot = whatif::hot(profile, groups);
+    let mut chosen = hot.clone();
+    chosen.retain(|&(group, ..)| evidence.check_candidate(group).is_ok());
+    chosen.truncate(MOST_CANDIDATES);
+    let predicted = chosen.par_iter().filter_map(|&(group, _, wait_ns)| {
+        let question = Question {
+            group,
+            lock: None,
+            change: Change::Free,
+            processors: args.processors,
+            reads: None,
+        };
+        Some((group, wait_ns, evidence.predict(&question).ok()?))
+    });
+    let mut predicted: Vec<(u32, u64, Prediction)> = predicted.collect();
+    // Of equal ones the one with more wait stays in front.
+    predicted.sort_by(|a, b| b.2.rank().total_cmp(&a.2.rank()));
+    let candidate = |(group, wait_ns, of): (u32, u64, Prediction)| Candidate {
+        lock: groups.lock_ref(group),
+        wait_ns,
+        method: of.method,
+        throughput_ratio: of.throughput_ratio,
+        low_ratio: of.low_ratio,
+        high_ratio: of.high_ratio,
+    };
+    let candidates: Vec<Candidate> = predicted.into_iter().map(candidate).collect();
+    let left_out = hot.len() - candidates.len();
+    let document = Document {
+        tyrion: env!("CARGO_PKG_VERSION"),
+        schema: SCHEMA,
+        recorded_processors: evidence.processors(),
+        candidates,
+        ..Document::default()
+    };
+    let view = shown::candidates(&document, left_out);
+    (document, view)
 }
 
 fn answer(

@@ -1,5 +1,6 @@
 //! Predictions, as JSON and as text for people.
 
+use crate::interval::Interval;
 use serde::Serialize;
 
 /// How a prediction was made.
@@ -8,6 +9,9 @@ use serde::Serialize;
 pub enum Method {
     /// The recording was replayed with the change.
     Replay,
+    /// The same, but who held locks, and for how long, was estimated from waits and from looks
+    /// at owners, as contention mode records them.
+    Sampled,
     /// Estimated from sums with queueing theory: coarse.
     #[default]
     Queueing,
@@ -43,6 +47,11 @@ pub struct Prediction {
     pub replayed_per_second: Option<f64>,
     /// The number of processors that the prediction is for. `null` for as many as threads.
     pub processors: Option<u32>,
+    /// How many lock objects it is about, as far as threads waited for them.
+    pub lock_objects: u64,
+    /// If those are several, the effect of the same change on one alone: those with the most
+    /// wait, the most first.
+    pub objects: Vec<ObjectGain>,
     /// For a read-write lock, the places that count as reading.
     pub reads: Vec<String>,
     /// Why it was not replayed; empty if it was.
@@ -62,9 +71,31 @@ pub struct ThreadGain {
     pub throughput_ratio: f64,
 }
 
+/// The predicted effect of a change of one lock object alone.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ObjectGain {
+    /// Its identity in the log.
+    pub id: u32,
+    /// How long threads waited for it.
+    pub wait_ns: u64,
+    /// How often the program takes all of these locks afterwards, as a multiple of before.
+    pub throughput_ratio: f64,
+}
+
+impl Method {
+    /// In a word, for tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Replay => "replay",
+            Method::Sampled => "sampled",
+            Method::Queueing => "queueing",
+        }
+    }
+}
+
 impl Prediction {
     /// Sets the ratio, its interval, and the fields that follow from them.
-    pub(crate) fn set_ratio(&mut self, ratio: f64, low: f64, high: f64) {
+    pub(crate) fn set_ratio(&mut self, ratio: f64, Interval { low, high }: Interval) {
         let ratio = rounded(ratio);
         (self.throughput_ratio, self.gain_share) = (ratio, rounded(ratio - 1.0));
         (self.low_ratio, self.high_ratio) = (rounded(low), rounded(high));
@@ -75,6 +106,11 @@ impl Prediction {
     pub fn gain(&self) -> String {
         let (low, high) = (percent(self.low_ratio), percent(self.high_ratio));
         format!("{} ({low} to {high})", percent(self.throughput_ratio))
+    }
+
+    /// How much is gained, and how surely: the first prediction is that with the largest.
+    pub fn rank(&self) -> f64 {
+        self.throughput_ratio * self.low_ratio
     }
 
     /// Whether there is a gain, beyond what cannot be distinguished from none.
@@ -124,7 +160,7 @@ mod tests {
             assert_eq!(percent(ratio), words);
         }
         let mut prediction = Prediction::default();
-        prediction.set_ratio(1.600_04, 1.5, 2.0);
+        prediction.set_ratio(1.600_04, Interval { low: 1.5, high: 2.0 });
         assert_eq!(prediction.gain(), "+60 % (+50 % to +100 %)");
         assert_eq!((prediction.gain_share, prediction.time_share), (0.6, -0.375));
         assert!(prediction.is_gain());

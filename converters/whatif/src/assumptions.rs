@@ -6,7 +6,6 @@ use crate::{
     replay::{Estimate, Recorded},
     sums::Sums,
 };
-use std::ops::Range;
 use tyrion_formats::Recording;
 use tyrion_model::units;
 
@@ -15,8 +14,8 @@ use tyrion_model::units;
 pub(crate) struct Basis<'a> {
     pub(crate) logs: &'a [Recording],
     pub(crate) recorded: &'a Recorded,
-    /// The time of all logs, monotonic ns.
-    pub(crate) whole: &'a Range<u64>,
+    /// How long the recording was on and the program worked, in ns.
+    pub(crate) whole_ns: u64,
     pub(crate) estimate: &'a Estimate,
 }
 
@@ -28,8 +27,7 @@ pub(crate) fn of_replay(basis: &Basis<'_>, question: &Question) -> Vec<String> {
     let recorded = basis.recorded;
     let mut all = vec![processors(recorded.processors, recorded.cpu_ns, question)];
     all.push(rest(recorded));
-    let (part_ns, whole_ns) =
-        (recorded.time.end - recorded.time.start, basis.whole.end - basis.whole.start);
+    let (part_ns, whole_ns) = (recorded.time.end - recorded.time.start, basis.whole_ns);
     if (part_ns as f64) < whole_ns as f64 * NEARLY_ALL {
         all.push(format!(
             "{} of the {} that were recorded are replayed; the rest is assumed to be similar.",
@@ -53,6 +51,7 @@ pub(crate) fn of_replay(basis: &Basis<'_>, question: &Question) -> Vec<String> {
             units::counted(basis.estimate.forced, "time")
         ));
     }
+    all.extend(load(recorded.others));
     all.extend(in_bursts(basis.logs));
     all.push(
         "Threads repeat what they did, step by step, and resources that they share besides \
@@ -85,6 +84,11 @@ fn processors(recorded: Option<u32>, cpu_ns: Option<f64>, question: &Question) -
 
 /// Where threads rest.
 fn rest(recorded: &Recorded) -> String {
+    if recorded.places.is_some() && recorded.looks.iter().any(|of| of.computes().is_some()) {
+        return "How much of the time threads computed while they held locks is known from looks at \
+                owners; the rest of the program's CPU time was used outside, by all threads alike."
+            .to_owned();
+    }
     if recorded.is_sampled() {
         return "How much of their time threads computed, while holding locks and outside, is \
                 known from samples."
@@ -100,6 +104,19 @@ fn rest(recorded: &Recorded) -> String {
         None => "Threads that did not wait computed: CPU times are not in the log.".to_owned(),
     }
 }
+
+/// Other programs that ran, too.
+fn load(others: Option<f64>) -> Option<String> {
+    let others = others.filter(|&others| others >= MUCH)?;
+    Some(format!(
+        "Other programs had {:.0} % of the machine's processors, so it is not known how long things \
+         take by themselves: a recording without them has a narrower interval.",
+        100.0 * others
+    ))
+}
+
+/// Less is no disturbance.
+const MUCH: f64 = 0.1;
 
 /// How far the number of acquisitions may be off, if some were counted in bursts.
 fn in_bursts(logs: &[Recording]) -> Option<String> {
@@ -145,6 +162,7 @@ pub(crate) fn of_coarse(
         }
         _ => "There are always enough processors: the log does not say how many.".to_owned(),
     });
+    all.extend(load(sums.others));
     all.extend(in_bursts(logs));
     all.push("Nothing else becomes the limit: other locks, disks, networks.".to_owned());
     all
@@ -165,6 +183,12 @@ mod tests {
         let cell = AcquisitionCell { thread, acquisitions: 100, bursts, ..Default::default() };
         log.acquisitions(lane, &cell).unwrap();
         Recording::from_bytes("a.log", log.finish().unwrap().into_inner()).unwrap()
+    }
+
+    #[test]
+    fn other_programs_are_told() {
+        assert!(load(Some(0.42)).is_some_and(|said| said.contains("42 % of the machine")));
+        assert_eq!((load(Some(0.02)), load(None)), (None, None));
     }
 
     #[test]

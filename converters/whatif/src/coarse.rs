@@ -3,11 +3,12 @@
 
 use crate::{
     change::Change,
+    interval::{Doubt, Interval},
     numbers::Numbers,
     queueing::Network,
     sums::{GroupSums, Sums},
 };
-use std::{collections::BTreeSet, ops::Range};
+use std::collections::BTreeSet;
 
 /// The question.
 #[derive(Clone, Copy)]
@@ -25,8 +26,7 @@ pub(crate) struct Asked<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Coarse {
     pub(crate) ratio: f64,
-    pub(crate) low: f64,
-    pub(crate) high: f64,
+    pub(crate) interval: Interval,
     /// The average number of threads that want the lock.
     pub(crate) threads: f64,
     /// Whether hold times are known; otherwise they are derived from how long threads
@@ -55,14 +55,13 @@ struct Shape {
 pub(crate) fn estimate(
     sums: &Sums,
     numbers: &Numbers,
-    time: &Range<u64>,
     asked: &Asked<'_>,
 ) -> Result<Coarse, String> {
     let group = sums.groups.get(&asked.group).ok_or(NOTHING)?;
     if group.waited.is_empty() && group.taken.is_empty() {
         return Err(if group.is_idle { IDLE } else { NOTHING }.to_owned());
     }
-    let shape = shape(sums, group, numbers, time, asked)?;
+    let shape = shape(sums, group, numbers, asked)?;
     let Shape { threads, locks, waited, held, .. } = shape;
     let network = Network { threads, outside: (1.0 - waited - held).max(0.0), held, locks };
     let (changed, saved) = match asked.change {
@@ -86,7 +85,10 @@ pub(crate) fn estimate(
     };
     let ratio = if ratio.is_finite() { ratio.clamp(1.0, high) } else { 1.0 };
     let is_bound = bound < most;
-    Ok(Coarse { ratio, low: 1.0, high, threads, holds_known: shape.holds_known, is_bound })
+    // A free lock may just move the queue elsewhere.
+    let doubt = Doubt { others: sums.others.unwrap_or(0.0), ..Doubt::default() };
+    let interval = Interval { low: 1.0, high }.widened(ratio, &doubt);
+    Ok(Coarse { ratio, interval, threads, holds_known: shape.holds_known, is_bound })
 }
 
 const NOTHING: &str = "no thread waited for this lock, and how often it was taken is not known";
@@ -96,7 +98,6 @@ fn shape(
     sums: &Sums,
     group: &GroupSums,
     numbers: &Numbers,
-    time: &Range<u64>,
     asked: &Asked<'_>,
 ) -> Result<Shape, String> {
     if sums.lacks.threads {
@@ -108,9 +109,7 @@ fn shape(
     let threads: BTreeSet<u32> =
         group.waited.keys().copied().chain(group.taken.keys().map(|key| key.0)).collect();
     let lived = |thread: &u32| {
-        let life = numbers.threads.get(*thread as usize).map_or(0..0, |of| of.life.clone());
-        let (from_ns, to_ns) = (life.start.max(time.start), life.end.min(time.end));
-        to_ns.saturating_sub(from_ns) as f64
+        numbers.threads.get(*thread as usize).map_or(0, |of| of.lived_ns(&sums.times)) as f64
     };
     let lived_ns: f64 = threads.iter().map(lived).sum();
     if lived_ns <= 0.0 {

@@ -196,6 +196,12 @@ impl Costs {
         Costs { probe_ns: 0.0, ..self.clone() }
     }
 
+    /// The same if computing took only this part of the time.
+    pub(crate) fn quicker(&self, part: f64) -> Costs {
+        let got = self.got.iter().map(|(short, long)| (short * part, long * part)).collect();
+        Costs { got, ..self.clone() }
+    }
+
     /// The time of a gap on a processor, and the time in which the thread rests, in ns.
     #[inline]
     pub(crate) fn split(&self, script: usize, step: &Step) -> (f64, f64) {

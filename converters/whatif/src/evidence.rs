@@ -1,25 +1,27 @@
 //! Predicts the effect of a change from logs, by the best method available.
 
 use crate::{
-    answer::{Method, Prediction, ThreadGain, rounded},
+    answer::{Method, ObjectGain, Prediction, ThreadGain, rounded},
     assumptions::{self, Basis},
+    candidates,
     change::Change,
-    coarse::{self, Asked, NO_READERS},
-    locks::{GroupOf, Sharing},
+    coarse::{self, Asked, Coarse, NO_READERS},
+    engine::Changed,
+    locks::{GroupOf, Lock, Sharing},
     numbers::Numbers,
     prepare,
     question::Question,
     reads,
-    replay::{Estimate, Recorded},
+    replay::{LEAST_LOOKS, Recorded},
     script::What,
     sums::Sums,
 };
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashSet},
-    ops::Range,
 };
 use tyrion_formats::Recording;
+use tyrion_model::units;
 
 /// What logs show about their locks.
 #[derive(Debug)]
@@ -27,8 +29,6 @@ pub struct Evidence<'a> {
     logs: &'a [Recording],
     numbers: Numbers,
     sums: Sums,
-    /// From the start of the first log to the end of the last, monotonic ns.
-    time: Range<u64>,
     recorded: Result<Recorded, String>,
 }
 
@@ -36,6 +36,8 @@ pub struct Evidence<'a> {
 const LEAST_TAKEN: u64 = 10;
 /// A replay of the recording that is off by this factor is not used.
 const MOST_OFF: f64 = 2.0;
+/// The number of lock objects in the answer.
+const MOST_OBJECTS: usize = 4;
 /// The number of thread names in the answer.
 const MOST_THREADS: usize = 10;
 /// One in this many acquisitions may be one that cannot be replayed.
@@ -60,15 +62,20 @@ impl<'a> Evidence<'a> {
         let numbers = Numbers::new(logs);
         let sums = Sums::read(logs, &numbers, group_of);
         let recorded = prepare::recorded(logs, &numbers, &sums, group_of);
-        let starts = logs.iter().map(Recording::start_ns);
-        let ends = logs.iter().map(Recording::end_ns);
-        let time = starts.min().unwrap_or(0)..ends.max().unwrap_or(0);
-        Ok(Evidence { logs, numbers, sums, time, recorded })
+        Ok(Evidence { logs, numbers, sums, recorded })
     }
 
     /// The number of processors on which the program ran, if the log says so.
     pub fn processors(&self) -> Option<u32> {
         self.sums.processors
+    }
+
+    /// Whether something could be gained at the locks of a group at all.
+    ///
+    /// # Errors
+    /// The reason why it is not worth asking, as a clause.
+    pub fn check_candidate(&self, group: u32) -> Result<(), String> {
+        candidates::check(&self.sums, &self.numbers, group).map_err(str::to_owned)
     }
 
     /// Predicts the effect of a change.
@@ -82,52 +89,56 @@ impl<'a> Evidence<'a> {
             Err(Unable::Replay(why)) => why,
         };
         let reads = |place: u32| reads::is_reading(self.logs, place, question.reads.as_ref());
-        let asked = Asked {
-            group: question.group,
-            lock: question.lock,
-            change: question.change,
-            processors: question.processors,
-            reads: &reads,
-        };
-        let coarse = coarse::estimate(&self.sums, &self.numbers, &self.time, &asked)?;
-        let mut prediction = Prediction {
-            change: question.change.to_string(),
-            method: Method::Queueing,
-            processors: question.processors.or(self.sums.processors),
-            assumptions: assumptions::of_coarse(&coarse, (self.logs, &self.sums), question),
-            not_replayed,
-            ..Prediction::default()
-        };
+        let coarse = self.coarse(question, question.lock, &reads)?;
+        let mut read = BTreeSet::new();
         if question.change == Change::ReadWrite {
             let places = self.sums.groups.get(&question.group);
             let places = places.into_iter().flat_map(|of| of.taken.keys().map(|key| key.1));
-            let places: BTreeSet<u32> = places.filter(|&place| reads(place)).collect();
-            prediction.reads = reads::named(self.logs, places);
+            read = places.filter(|&place| reads(place)).collect();
         }
-        prediction.set_ratio(coarse.ratio, coarse.low, coarse.high);
+        let alone = |id: u32| Some(self.coarse(question, Some(id), &reads).ok()?.ratio);
+        let mut prediction = Prediction {
+            method: Method::Queueing,
+            reads: reads::named(self.logs, read),
+            assumptions: assumptions::of_coarse(&coarse, (self.logs, &self.sums), question),
+            not_replayed,
+            ..self.prediction(question, &alone)
+        };
+        prediction.set_ratio(coarse.ratio, coarse.interval);
         Ok(prediction)
+    }
+
+    fn coarse(
+        &self,
+        question: &Question,
+        lock: Option<u32>,
+        reads: &dyn Fn(u32) -> bool,
+    ) -> Result<Coarse, String> {
+        let Question { group, change, processors, .. } = *question;
+        let asked = Asked { group, lock, change, processors, reads };
+        coarse::estimate(&self.sums, &self.numbers, &asked)
     }
 
     fn replayed(&self, question: &Question) -> Result<Prediction, Unable> {
         let replay = |why: &str| Unable::Replay(why.to_owned());
         let recorded = self.recorded.as_ref().map_err(|why| replay(why))?;
-        let locks = wanted(recorded, question);
+        let locks = wanted(recorded, question.group, question.lock);
         if !locks.contains(&true) {
             return Err(replay("it was not used by several threads in the replayed time"));
         }
         check_change(recorded, &locks, question.change)?;
-        let places = places(recorded, &locks);
         let read: HashSet<u32> = match question.change {
-            Change::ReadWrite => places
+            Change::ReadWrite => places(recorded, &locks)
                 .into_iter()
-                .filter(|&place| reads::is_reading(self.logs, place, question.reads.as_ref()))
+                .filter(|&place| self.is_reading(recorded, place, question))
                 .collect(),
             _ => HashSet::new(),
         };
         if question.change == Change::ReadWrite && read.is_empty() {
             return Err(Unable::Never(NO_READERS.to_owned()));
         }
-        let estimate = recorded.estimate(question.change, &locks, &read, question.processors);
+        let processors = question.processors;
+        let estimate = recorded.estimate(question.change, &locks, &read, processors);
         let estimate = estimate.ok_or_else(|| replay("it was not taken in the replay"))?;
         let off = estimate.replayed_rate / estimate.recorded_rate;
         if !(1.0 / MOST_OFF..=MOST_OFF).contains(&off) {
@@ -135,31 +146,74 @@ impl<'a> Evidence<'a> {
                 "a replay of the recording takes it {off:.1} times as often as the program did"
             )));
         }
-        Ok(self.prediction(question, recorded, &estimate, &read))
-    }
-
-    fn prediction(
-        &self,
-        question: &Question,
-        recorded: &Recorded,
-        estimate: &Estimate,
-        read: &HashSet<u32>,
-    ) -> Prediction {
-        let basis = Basis { logs: self.logs, recorded, whole: &self.time, estimate };
+        let alone = |id: u32| {
+            let one = wanted(recorded, question.group, Some(id));
+            let changed = Changed { change: question.change, locks: &one, reads: &read };
+            one.contains(&true).then(|| recorded.usual_gain(changed, &locks, processors))?
+        };
+        let basis = Basis {
+            logs: self.logs,
+            recorded,
+            whole_ns: self.sums.recorded_ns,
+            estimate: &estimate,
+        };
         let mut prediction = Prediction {
-            change: question.change.to_string(),
-            method: Method::Replay,
+            method: if recorded.places.is_some() { Method::Sampled } else { Method::Replay },
             threads: self.threads(recorded, &estimate.threads),
             others_share: estimate.others.map(|ratio| rounded(ratio - 1.0)),
             recorded_per_second: Some(rounded(estimate.recorded_rate)),
             replayed_per_second: Some(rounded(estimate.replayed_rate)),
-            processors: question.processors.or(recorded.processors),
-            reads: reads::named(self.logs, read.iter().copied().collect()),
+            reads: self.named(recorded, read.iter().copied().collect()),
             assumptions: assumptions::of_replay(&basis, question),
-            ..Prediction::default()
+            ..self.prediction(question, &alone)
         };
-        prediction.set_ratio(estimate.ratio, estimate.low, estimate.high);
-        prediction
+        prediction.set_ratio(estimate.ratio, estimate.interval);
+        Ok(prediction)
+    }
+
+    /// What is said whatever the method. `alone` gives the ratio if one lock object is changed.
+    fn prediction(&self, question: &Question, alone: &dyn Fn(u32) -> Option<f64>) -> Prediction {
+        let group = self.sums.groups.get(&question.group);
+        let mut waited: Vec<(u32, u64)> = group
+            .into_iter()
+            .flat_map(|of| of.locks.iter().map(|(&id, &wait_ns)| (id, wait_ns)))
+            .filter(|&(id, wait_ns)| wait_ns != 0 && question.lock.is_none_or(|of| of == id))
+            .collect();
+        waited.sort_by_key(|&(id, wait_ns)| (Reverse(wait_ns), id));
+        let lock_objects = waited.len() as u64;
+        waited.truncate(if lock_objects > 1 { MOST_OBJECTS } else { 0 });
+        let of_one = |(id, wait_ns)| {
+            let throughput_ratio = rounded(alone(id)?);
+            Some(ObjectGain { id, wait_ns, throughput_ratio })
+        };
+        Prediction {
+            change: question.change.to_string(),
+            processors: question.processors.or(self.sums.processors),
+            lock_objects,
+            objects: waited.into_iter().filter_map(of_one).collect(),
+            ..Prediction::default()
+        }
+    }
+
+    fn is_reading(&self, recorded: &Recorded, place: u32, question: &Question) -> bool {
+        let pattern = question.reads.as_ref();
+        match &recorded.places {
+            Some(names) => {
+                names.get(place as usize).is_some_and(|name| reads::is_reading_frame(name, pattern))
+            }
+            None => reads::is_reading(self.logs, place, pattern),
+        }
+    }
+
+    /// Places as text, in their order.
+    fn named(&self, recorded: &Recorded, places: BTreeSet<u32>) -> Vec<String> {
+        match &recorded.places {
+            Some(names) => {
+                let named = places.iter().filter_map(|&place| names.get(place as usize));
+                named.cloned().collect::<BTreeSet<String>>().into_iter().collect()
+            }
+            None => reads::named(self.logs, places),
+        }
     }
 }
 
@@ -171,7 +225,7 @@ impl Evidence<'_> {
             let thread =
                 script.threads.first().and_then(|&at| self.numbers.threads.get(at as usize));
             let (Some(thread), Some(ratio)) = (thread, *ratio) else { continue };
-            if !script.steps.iter().any(|step| step.what == What::Acquire) {
+            if thread.is_jvms || !script.takes_locks() {
                 continue;
             }
             let gaps = script.steps.iter().filter(|step| step.what == What::Gap);
@@ -199,11 +253,9 @@ enum Unable {
     Never(String),
 }
 
-/// By lock: whether the question is about it.
-fn wanted(recorded: &Recorded, question: &Question) -> Vec<bool> {
-    let is_wanted = |lock: &crate::locks::Lock| {
-        lock.group == Some(question.group) && question.lock.is_none_or(|id| lock.id == id)
-    };
+/// By lock: whether it is of a group, or the one of it with an id.
+fn wanted(recorded: &Recorded, group: u32, id: Option<u32>) -> Vec<bool> {
+    let is_wanted = |lock: &Lock| lock.group == Some(group) && id.is_none_or(|id| lock.id == id);
     recorded.locks.list.iter().map(is_wanted).collect()
 }
 
@@ -217,6 +269,11 @@ fn check_change(recorded: &Recorded, locks: &[bool], change: Change) -> Result<(
         return Err(Unable::Replay(
             "virtual threads took it, whose holds the log does not tell apart".to_owned(),
         ));
+    }
+    let looks: u64 = recorded.looks.iter().zip(locks).filter(|it| *it.1).map(|it| it.0.count).sum();
+    if recorded.places.is_some() && looks < LEAST_LOOKS && change != Change::Free {
+        let looks = units::counted(looks, "time");
+        return Err(Unable::Replay(format!("its owner was looked at only {looks}")));
     }
     if taken < LEAST_TAKEN {
         return Err(Unable::Replay("it was taken too seldom in the replayed time".to_owned()));

@@ -14,13 +14,16 @@
 
 mod answer;
 mod assumptions;
+mod candidates;
 mod change;
 mod coarse;
 mod costs;
 mod engine;
+mod estimated;
 mod evidence;
 mod handovers;
 mod holds;
+mod interval;
 mod locks;
 mod numbers;
 mod occupancy;
@@ -35,7 +38,7 @@ mod sums;
 mod timeline;
 mod window;
 
-pub use answer::{Method, Prediction, ThreadGain, percent};
+pub use answer::{Method, ObjectGain, Prediction, ThreadGain, percent};
 pub use change::{Change, MOST_DIVISOR, MOST_STRIPES};
 pub use evidence::Evidence;
 pub use locks::GroupOf;

@@ -1,6 +1,7 @@
 //! The locks of a replay: those that more than one thread took, or waited for.
 
 use crate::{
+    estimated,
     numbers::Numbers,
     records::{Hold, Object, Records, is_for_lock},
 };
@@ -44,7 +45,7 @@ pub(crate) struct Lock {
 }
 
 /// All locks of a replay.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Locks {
     pub(crate) list: Vec<Lock>,
     by_object: HashMap<Object, u32>,
@@ -59,13 +60,19 @@ impl Locks {
         records: &Records,
         group_of: GroupOf<'_>,
     ) -> Locks {
-        let mut locks = Locks { kinds: kinds(logs), ..Locks::default() };
+        let is_estimated = records.places.is_some();
         let waited = waited_for(records);
-        let ids = ids(logs, numbers, &waited);
+        let (kinds, ids) = match is_estimated {
+            true => {
+                (HashMap::new(), waited.iter().map(|&id| (estimated::object(id), id)).collect())
+            }
+            false => (kinds(logs), ids(logs, numbers, &waited)),
+        };
+        let mut locks = Locks { kinds, ..Locks::default() };
         let group = Grouping { logs, numbers, group_of };
         for (object, first) in shared(&records.holds, &ids) {
             let id = ids.get(&object).copied().unwrap_or(0);
-            let class = group.class(object);
+            let class = if is_estimated { group.class_of_lock(id) } else { group.class(object) };
             let lock = Lock {
                 sharing: Sharing::Exclusive,
                 is_fair: class.ends_with("$FairSync"),
@@ -206,10 +213,17 @@ impl Grouping<'_> {
         self.logs.get(run).map_or_else(String::new, |log| Names(log).class(id))
     }
 
+    fn with_lock(&self, id: u32) -> Option<&Recording> {
+        self.logs.iter().find(|log| log.definitions().locks().get(id).is_some())
+    }
+
+    fn class_of_lock(&self, id: u32) -> String {
+        self.with_lock(id).map_or_else(String::new, |log| Names(log).lock_class(id))
+    }
+
     /// The group of a lock that threads waited for.
     fn of_lock(&self, id: u32) -> Option<u32> {
-        let log = self.logs.iter().find(|log| log.definitions().locks().get(id).is_some())?;
-        let (class, name) = Names(log).lock_parts(id);
+        let (class, name) = Names(self.with_lock(id)?).lock_parts(id);
         (self.group_of)(&class, &name)
     }
 

@@ -17,6 +17,23 @@ pub(crate) struct Thread {
     pub(crate) group: String,
     /// When it lived, monotonic ns; empty if that is not known.
     pub(crate) life: Range<u64>,
+    /// The JVM or the agent has started it: it does none of the program's work.
+    pub(crate) is_jvms: bool,
+}
+
+/// The thread groups of the JVM's own threads. Those of a program are in `main`, or in its own.
+const JVMS_GROUPS: [&str; 2] = ["system", "InnocuousThreadGroup"];
+/// What the names of the agent's threads begin with.
+const AGENTS: &str = "tyrion-";
+
+impl Thread {
+    /// For how long it lived in these times, in ns.
+    pub(crate) fn lived_ns(&self, times: &[Range<u64>]) -> u64 {
+        let inside = |time: &Range<u64>| {
+            self.life.end.min(time.end).saturating_sub(self.life.start.max(time.start))
+        };
+        times.iter().map(inside).fold(0, u64::saturating_add)
+    }
 }
 
 /// Threads and classes by number.
@@ -66,8 +83,11 @@ impl Numbers {
             let number = *known.entry(thread.java_id).or_insert(next);
             if number == next {
                 let is_all_virtual = thread.java_id == 0;
-                let group = group(&Names(log).thread(id));
-                self.threads.push(Thread { is_all_virtual, group, life: 0..0 });
+                let name = Names(log).thread(id);
+                let is_jvms = name.starts_with(AGENTS)
+                    || JVMS_GROUPS.contains(&log.text(thread.group).as_ref());
+                let group = group(&name);
+                self.threads.push(Thread { is_all_virtual, group, is_jvms, life: 0..0 });
             }
             ids[id as usize] = number;
             let Some(known) = self.threads.get_mut(number as usize) else { continue };

@@ -1,12 +1,12 @@
 //! From logs to what can be replayed.
 
 use crate::{
-    handovers,
+    estimated, handovers,
     locks::{GroupOf, Locks},
     numbers::{Numbers, UNKNOWN},
     occupancy::Occupancy,
     records::{Hold, Records, is_for_lock},
-    replay::Recorded,
+    replay::{Looks, Recorded},
     script::{self, Script},
     sums::Sums,
     timeline::{self, Line, OfThread, Sampled},
@@ -21,6 +21,9 @@ use tyrion_wire::trace::USUAL_PAIR_NS;
 /// of a program's start and end.
 const OUTSIDE: usize = 200;
 
+/// In so many parts the change is replayed once more, to see how much they differ.
+const WINDOWS: u64 = 4;
+
 /// Collects everything that a replay needs.
 ///
 /// # Errors
@@ -34,36 +37,132 @@ pub(crate) fn recorded(
     let has_all = |log: &Recording| {
         log.is_trace() && log.has_every_event() && log.hold_mode() == HoldMode::All
     };
-    if !logs.iter().all(has_all) {
-        return Err("it was not recorded with --mode trace --events all".to_owned());
+    let is_estimated = logs.iter().all(|log| !log.is_trace() && log.has_holders());
+    let recorded = match is_estimated {
+        true => sums.times.clone(),
+        false if logs.iter().all(has_all) => {
+            logs.iter().flat_map(Recording::recorded_acquisitions).collect()
+        }
+        false => return Err("it was not recorded with --mode trace --events all".to_owned()),
+    };
+    let whole = window::choose(logs, recorded).ok_or("nothing was recorded of locks")?;
+    let mut records = Records::read(logs, numbers, &whole);
+    if is_estimated {
+        estimated::add_holds(logs, &mut records);
     }
-    let whole = window::choose(logs).ok_or("nothing was recorded in trace mode")?;
-    let records = Records::read(logs, numbers, &whole);
     let mut locks = Locks::new(logs, numbers, &records, group_of);
-    let time = busy(&records.holds, &locks, &whole).ok_or("no lock was used by several threads")?;
+    // Of semaphores and readers only waits are known.
+    let time = busy(&records.holds, &locks, &whole).or(is_estimated.then_some(whole));
+    let time = time.ok_or("no lock was used by several threads")?;
     let lines = lines(&records, numbers, &locks, &time);
     let occupancy = Occupancy::new(lines.iter().flat_map(|line| &line.gaps));
     handovers::find(&lines, &mut locks, &occupancy, sums.processors);
-    let (taken, taken_virtually) = taken(&records, &lines, numbers, &locks, &time);
     let of_thread: BTreeMap<u32, Sampled> =
         lines.iter().map(|line| (line.part.thread, line.sampled.clone())).collect();
-    let parts = lines.into_iter().map(|line| line.part).collect();
-    let scripts = script::scripts(parts, &time);
-    let sampled = sampled(&scripts, numbers, &of_thread);
-    let part = (time.end - time.start) as f64 / sums.recorded_ns.max(1) as f64;
-    Ok(Recorded {
-        scripts,
-        locks,
-        occupancy,
-        sampled,
-        taken,
-        taken_virtually,
-        cpu_ns: sums.cpu_ns.map(|ns| ns as f64 * part.min(1.0)),
-        processors: sums.processors,
-        probe_ns: sums.pair_ns.unwrap_or(USUAL_PAIR_NS) as f64 / 2.0,
-        time,
-        unchanged: OnceLock::new(),
-    })
+    let of = Preparing { numbers, sums, locks: &locks, of_thread: &of_thread };
+    let parts = windows(&time, lines.iter().map(|line| line.taken.len()).sum());
+    let windows = parts.into_par_iter().map(|part| {
+        let records = records.within(&part);
+        of.recorded(&records, self::lines(&records, numbers, &locks, &part), part)
+    });
+    let windows = windows.collect();
+    let mut recorded = of.recorded(&records, lines, time);
+    (recorded.windows, recorded.places) = (windows, records.places);
+    Ok(recorded)
+}
+
+/// Equal parts of the time; none if too little happened in them.
+fn windows(time: &Range<u64>, taken: usize) -> Vec<Range<u64>> {
+    let part_ns = (time.end - time.start) / WINDOWS;
+    if taken < LEAST_OF_WINDOWS || part_ns == 0 {
+        return Vec::new();
+    }
+    let start = |nth: u64| time.start + nth * part_ns;
+    (0..WINDOWS).map(|nth| start(nth)..start(nth + 1)).collect()
+}
+
+/// With fewer acquisitions, parts differ by chance.
+const LEAST_OF_WINDOWS: usize = 400;
+
+/// What is the same for the whole recording and for its parts.
+struct Preparing<'a> {
+    numbers: &'a Numbers,
+    sums: &'a Sums,
+    locks: &'a Locks,
+    /// What samples show about each thread.
+    of_thread: &'a BTreeMap<u32, Sampled>,
+}
+
+impl Preparing<'_> {
+    fn recorded(&self, records: &Records, lines: Vec<Line>, time: Range<u64>) -> Recorded {
+        let Preparing { numbers, sums, locks, of_thread } = *self;
+        let occupancy = Occupancy::new(lines.iter().flat_map(|line| &line.gaps));
+        let (taken, taken_virtually) = taken(records, &lines, numbers, locks, &time);
+        let parts = lines.into_iter().map(|line| line.part).collect();
+        let scripts = script::scripts(parts, &time);
+        let sampled = sampled(&scripts, numbers, of_thread);
+        let part = (time.end - time.start) as f64 / sums.recorded_ns.max(1) as f64;
+        Recorded {
+            scripts,
+            locks: locks.clone(),
+            occupancy,
+            sampled,
+            looks: looks(records, locks),
+            taken,
+            taken_virtually,
+            cpu_ns: sums.cpu_ns.map(|ns| ns as f64 * part.min(1.0)),
+            processors: sums.processors,
+            others: sums.others,
+            probe_ns: match records.places {
+                Some(_) => 0.0,
+                None => sums.pair_ns.unwrap_or(USUAL_PAIR_NS) as f64 / 2.0,
+            },
+            time,
+            windows: Vec::new(),
+            places: None,
+            unchanged: OnceLock::new(),
+        }
+    }
+}
+
+/// By lock: what looks at its owners have seen.
+fn looks(records: &Records, locks: &Locks) -> Vec<Looks> {
+    let mut looks = vec![Looks::default(); locks.list.len()];
+    for look in &records.looked {
+        let Some(sum) = locks.of_id(look.lock).and_then(|at| looks.get_mut(at as usize)) else {
+            continue;
+        };
+        sum.count += 1;
+        let ns = look.stands_for_ns;
+        match look.computes {
+            Some(true) => sum.computes_ns = sum.computes_ns.saturating_add(ns),
+            Some(false) => sum.rests_ns = sum.rests_ns.saturating_add(ns),
+            None => {}
+        }
+    }
+    for (at, waited_ns) in waited(records, locks).into_iter().enumerate() {
+        looks[at].waited_ns = waited_ns;
+    }
+    looks
+}
+
+/// By lock: how long anybody waited for it, in ns.
+fn waited(records: &Records, locks: &Locks) -> Vec<u64> {
+    let mut waits: Vec<(u64, u64, u32)> = records
+        .waits
+        .iter()
+        .filter(|wait| is_for_lock(wait.kind))
+        .filter_map(|wait| Some((wait.start_ns, wait.end_ns, locks.of_id(wait.lock)?)))
+        .collect();
+    waits.par_sort_unstable();
+    let mut until_ns = vec![0; locks.list.len()];
+    let mut waited = vec![0u64; locks.list.len()];
+    for (start_ns, end_ns, lock) in waits {
+        let until_ns = &mut until_ns[lock as usize];
+        waited[lock as usize] += end_ns.saturating_sub(start_ns.max(*until_ns));
+        *until_ns = end_ns.max(*until_ns);
+    }
+    waited
 }
 
 /// The time in which nearly all holds of locks ended that several threads used.

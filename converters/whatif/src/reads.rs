@@ -30,6 +30,17 @@ pub(crate) fn is_reading(logs: &[Recording], id: u32, pattern: Option<&Regex>) -
     }
 }
 
+/// The same of a frame that took a lock.
+pub(crate) fn is_reading_frame(frame: &str, pattern: Option<&Regex>) -> bool {
+    match pattern {
+        Some(pattern) => pattern.is_match(frame),
+        None => {
+            let method = frame.split('(').next().and_then(|name| name.rsplit('.').next());
+            method.is_some_and(sounds_like_reading)
+        }
+    }
+}
+
 /// Whether a method's name says that it only reads.
 fn sounds_like_reading(method: &str) -> bool {
     READS.iter().any(|word| {

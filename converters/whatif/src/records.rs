@@ -5,7 +5,12 @@ use rayon::prelude::*;
 use std::ops::Range;
 use tyrion_formats::{ChunkRef, Entry, Note, Noted, Recording};
 use tyrion_model::{profile::State, states::StateReader};
-use tyrion_wire::{Outcome, WaitKind, sample::Sample};
+use tyrion_wire::{
+    Outcome, WaitKind,
+    def::id::{EMPTY_STACK, UNKNOWN},
+    holder::{FREE, Holder},
+    sample::Sample,
+};
 
 /// A lock object as trace mode knows it: the number of its class, and its hash.
 pub(crate) type Object = (u32, u32);
@@ -36,6 +41,27 @@ pub(crate) struct Wait {
     pub(crate) lock: u32,
     /// Whether what the thread waited for happened.
     pub(crate) granted: bool,
+    /// The thread that had the lock when the wait began, if that is known.
+    pub(crate) owner: u32,
+    /// Its stack: the number of the log, and the id in it.
+    pub(crate) stack: (u32, u32),
+}
+
+/// A look at the owner of a lock that others waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Looked {
+    pub(crate) at_ns: u64,
+    /// The site of the wait.
+    pub(crate) site: u32,
+    /// The owner's id in the log, and its stack from the frame on that has taken the lock;
+    /// both are 0 if it was not seen.
+    pub(crate) owner: u32,
+    pub(crate) stack: u32,
+    /// Nobody had it.
+    pub(crate) is_free: bool,
+    /// What the owner did; `None` if that was not seen.
+    pub(crate) state: Option<State>,
+    pub(crate) stands_for_ns: u64,
 }
 
 /// What a thread was seen doing.
@@ -62,9 +88,70 @@ pub(crate) struct Records {
     /// Waits too short for a record of their own: thread, lock, and their total duration,
     /// in ns.
     pub(crate) folded: Vec<(u32, u32, u64)>,
-    /// Holds whose object is not known.
-    pub(crate) unidentified: u64,
+    /// Looks at owners, in the order of locks and times.
+    pub(crate) looked: Vec<Look>,
+    /// If holds are estimated, the frames that took locks, by the number of a place; otherwise
+    /// places are those of the logs.
+    pub(crate) places: Option<Vec<String>>,
 }
+
+/// A look, by the numbers that are the same in all logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Look {
+    /// The lock's id.
+    pub(crate) lock: u32,
+    pub(crate) at_ns: u64,
+    pub(crate) owner: u32,
+    /// The stack of the owner: the number of the log, and the id in it.
+    pub(crate) stack: (u32, u32),
+    pub(crate) is_free: bool,
+    /// Whether the owner computed.
+    pub(crate) computes: Option<bool>,
+    pub(crate) stands_for_ns: u64,
+}
+
+impl Looked {
+    /// A record of the log.
+    pub(crate) fn of(noted: &Noted<Holder>, log: &Recording, states: &StateReader<'_>) -> Looked {
+        let Holder { owner, stack, above, site, stands_for_ns, .. } = noted.record;
+        // A thread that computes where it could wait for work is taken to wait: such a look
+        // has no CPU time.
+        let sample = Sample { wall_ns: 1, state: noted.record.state, stack, ..Sample::default() };
+        let is_seen = owner != UNKNOWN && stack != EMPTY_STACK;
+        Looked {
+            at_ns: noted.at_ns,
+            site,
+            owner,
+            stack: if is_seen { without(log, stack, above) } else { EMPTY_STACK },
+            is_free: owner == UNKNOWN && noted.record.state == FREE,
+            state: is_seen.then(|| states.state(&noted.with(sample))),
+            stands_for_ns,
+        }
+    }
+
+    /// Whether the owner computed; `None` if that is not known.
+    fn computes(&self) -> Option<bool> {
+        match self.state? {
+            State::Running => Some(true),
+            State::Sleeping | State::Idle | State::Waiting | State::Parked => Some(false),
+            // Native code computes, or waits for a file or a socket: CPU times would tell.
+            State::Native | State::Blocked | State::Other => None,
+        }
+    }
+}
+
+/// A stack without so many of its innermost frames.
+fn without(log: &Recording, mut stack: u32, above: u32) -> u32 {
+    let stacks = log.definitions().stacks();
+    for _ in 0..above.min(MOST_ABOVE) {
+        let parent = stacks.get(stack).map_or(EMPTY_STACK, |frame| frame.parent);
+        stack = if parent < stack { parent } else { EMPTY_STACK };
+    }
+    stack
+}
+
+/// Stacks have fewer frames.
+const MOST_ABOVE: u32 = 4_096;
 
 impl Records {
     pub(crate) fn read(logs: &[Recording], numbers: &Numbers, time: &Range<u64>) -> Records {
@@ -81,13 +168,14 @@ impl Records {
             all.holds.extend(part.holds);
             all.waits.extend(part.waits);
             all.seen.extend(part.seen);
-            all.unidentified += part.unidentified;
+            all.looked.extend(part.looked);
         }
         all.add_pending(logs, numbers, time);
         all.add_folded(logs, numbers, time);
         all.holds.par_sort_unstable();
         all.waits.par_sort_unstable();
         all.seen.par_sort_unstable();
+        all.looked.par_sort_unstable();
         all
     }
 
@@ -102,12 +190,33 @@ impl Records {
                 kind: pending.kind,
                 lock: pending.lock,
                 granted: false,
+                owner: numbers.thread(run, pending.owner),
+                stack: (run as u32, pending.stack),
             }));
         }
     }
 }
 
 impl Records {
+    /// Those of a part of the time, and what began or ended in it.
+    pub(crate) fn within(&self, time: &Range<u64>) -> Records {
+        let overlaps = |start_ns: u64, end_ns: u64| start_ns < time.end && end_ns > time.start;
+        let holds = self.holds.iter().copied();
+        let holds = holds.filter(|it| overlaps(it.end_ns.saturating_sub(it.hold_ns), it.end_ns));
+        let waits = self.waits.iter().copied().filter(|it| overlaps(it.start_ns, it.end_ns));
+        let waits = waits.map(|wait| Wait { start_ns: wait.start_ns.max(time.start), ..wait });
+        let seen = self.seen.iter().copied().filter(|it| time.contains(&it.at_ns));
+        let looked = self.looked.iter().copied().filter(|it| time.contains(&it.at_ns));
+        Records {
+            holds: holds.collect(),
+            waits: waits.collect(),
+            seen: seen.collect(),
+            folded: self.folded.clone(),
+            looked: looked.collect(),
+            places: self.places.as_ref().map(|_| Vec::new()),
+        }
+    }
+
     /// The part of cells that lies in the time, if their waits are spread evenly.
     fn add_folded(&mut self, logs: &[Recording], numbers: &Numbers, time: &Range<u64>) {
         for (run, log) in logs.iter().enumerate() {
@@ -157,11 +266,12 @@ impl Reading<'_> {
                         kind: site.kind,
                         lock: site.lock,
                         granted: wait.outcome == Outcome::Granted,
+                        owner: self.numbers.thread(self.run, wait.owner),
+                        stack: (self.run as u32, site.stack),
                     });
                 }
                 Entry::Note(noted) => match noted.record {
-                    Note::Hold(hold) if hold.hash == 0 => records.unidentified += 1,
-                    Note::Hold(hold) => records.holds.push(Hold {
+                    Note::Hold(hold) if hold.hash != 0 => records.holds.push(Hold {
                         thread: self.numbers.thread(self.run, noted.thread),
                         end_ns: noted.at_ns,
                         hold_ns: hold.hold_ns,
@@ -169,6 +279,7 @@ impl Reading<'_> {
                         place: hold.place,
                     }),
                     Note::Sample(sample) => records.seen.push(self.seen(&noted.with(sample))),
+                    Note::Holder(holder) => records.looked.extend(self.looked(&noted.with(holder))),
                     _ => {}
                 },
             }
@@ -187,5 +298,18 @@ impl Reading<'_> {
         };
         let thread = self.numbers.thread(self.run, sampled.thread);
         Seen { thread, at_ns: sampled.at_ns, count, computes, wall_ns, cpu_ns }
+    }
+
+    fn looked(&self, noted: &Noted<Holder>) -> Option<Look> {
+        let looked = Looked::of(noted, self.log, self.states);
+        Some(Look {
+            lock: self.log.definitions().sites().get(looked.site)?.lock,
+            at_ns: looked.at_ns,
+            owner: self.numbers.thread(self.run, looked.owner),
+            stack: (self.run as u32, looked.stack),
+            is_free: looked.is_free,
+            computes: looked.computes(),
+            stands_for_ns: looked.stands_for_ns,
+        })
     }
 }

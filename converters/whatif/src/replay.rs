@@ -1,15 +1,21 @@
 //! A recording, replayed with and without a change, in several worlds.
 
+mod resting;
+
+pub(crate) use resting::{LEAST_LOOKS, Looks};
+
 use crate::{
     change::Change,
     costs::{Costs, Shares},
     engine::{Changed, Engine, Material, Replayed, Until, World},
+    interval::{Doubt, Interval},
     locks::{Locks, NONE},
     occupancy::Occupancy,
     script::{Script, What},
     timeline::Sampled,
 };
 use rayon::prelude::*;
+use resting::part;
 use std::{collections::HashSet, ops::Range, sync::OnceLock};
 
 /// What is known about a recording that can be replayed.
@@ -30,8 +36,16 @@ pub(crate) struct Recorded {
     pub(crate) cpu_ns: Option<f64>,
     /// The number of processors, if it is known.
     pub(crate) processors: Option<u32>,
+    /// The share of the machine's processors that other programs had, if it is known.
+    pub(crate) others: Option<f64>,
     /// The cost of one of the agent's probes, in ns.
     pub(crate) probe_ns: f64,
+    /// By lock.
+    pub(crate) looks: Vec<Looks>,
+    /// If holds are estimated, the frames that took locks, by place.
+    pub(crate) places: Option<Vec<String>>,
+    /// Parts of the replayed time, as long as each other.
+    pub(crate) windows: Vec<Recorded>,
     /// The results without a change, in all worlds with the recorded processors.
     pub(crate) unchanged: OnceLock<Vec<Replayed>>,
 }
@@ -43,12 +57,11 @@ struct Scenario {
 }
 
 /// The effect of a change on the rate at which locks are taken.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Estimate {
     /// The rate afterwards, as a multiple of that before.
     pub(crate) ratio: f64,
-    pub(crate) low: f64,
-    pub(crate) high: f64,
+    pub(crate) interval: Interval,
     /// The same for the progress of threads that never take one of them; `None` if there
     /// are none.
     pub(crate) others: Option<f64>,
@@ -66,24 +79,14 @@ pub(crate) struct Estimate {
 /// The time slice of Linux's scheduler on few processors, and other possible ones.
 const SLICE_NS: u64 = 3_000_000;
 const SHORT_SLICE_NS: u64 = 500_000;
-/// If a larger share than this of gaps is spent on processors, it does not matter where
-/// threads rest.
-const ALL: f64 = 0.97;
 /// A share of the threads' time that matters.
 const MATTERS: f64 = 0.01;
-/// No figure is more accurate than this.
-const LEAST_DOUBT: f64 = 0.02;
 /// The changed replay lasts at most this many times as long as the unchanged one.
 const MOST_LONGER: u64 = 4;
 
 impl Recorded {
     fn duration_ns(&self) -> u64 {
         (self.time.end - self.time.start).max(1)
-    }
-
-    /// Whether the threads were sampled often enough to know where they rest.
-    pub(crate) fn is_sampled(&self) -> bool {
-        Shares::seen(&self.sampled, self.locks.list.len()).is_some()
     }
 
     /// The worlds to replay in, the most likely first. `processors`: a number other than
@@ -116,6 +119,10 @@ impl Recorded {
             let costs = costs(shares, recorded);
             Scenario { world, costs }
         }));
+        // As if whoever waited for a processor looked like computing.
+        if let Some(others) = self.others.filter(|&others| others > MATTERS) {
+            all.push(Scenario { world, costs: usual.quicker(left(others)) });
+        }
         // As few processors as can have done it.
         if let (None, Some(cpu_ns)) = (recorded, self.cpu_ns) {
             let least = (cpu_ns / self.duration_ns() as f64 * 0.95).ceil().clamp(1.0, 1e6) as u32;
@@ -124,57 +131,6 @@ impl Recorded {
             all.push(Scenario { world, costs });
         }
         all
-    }
-
-    /// The shares of their gaps in which threads computed: the most likely ones, and other
-    /// possible ones.
-    fn shares(&self, processors: Option<u32>) -> (Shares, Vec<Shares>) {
-        let (scripts, locks) = (self.scripts.len(), self.locks.list.len());
-        if let Some(seen) = Shares::seen(&self.sampled, locks) {
-            return (seen, Vec::new());
-        }
-        let Some(cpu_ns) = self.cpu_ns else {
-            return (Shares::uniform(scripts, locks, 1.0, 1.0), Vec::new());
-        };
-        let share = self.occupancy.share(cpu_ns, processors);
-        let left_ns = cpu_ns - self.occupancy.capacity_ns(share, processors);
-        let long = match self.occupancy.long_ns {
-            0 => 1.0,
-            ns => (left_ns.max(0.0) / ns as f64).min(1.0) / share.max(1e-9),
-        };
-        let likeliest = Shares::uniform(scripts, locks, share, long);
-        if share >= ALL {
-            return (likeliest, Vec::new());
-        }
-        // As much resting as possible while holding locks, and as much as possible outside.
-        let (inside_ns, outside_ns) = self.short_gaps();
-        let wanted_ns = share * (inside_ns + outside_ns);
-        let part = |of_ns: f64, whole_ns: f64| {
-            if whole_ns > 0.0 { (of_ns / whole_ns).clamp(0.0, 1.0) } else { 0.0 }
-        };
-        let shared = |inside: f64, outside: f64| Shares {
-            outside: vec![outside; scripts],
-            inside: vec![inside; locks],
-            long: vec![0.0; scripts],
-        };
-        let inside = part(wanted_ns, inside_ns);
-        let outside = part(wanted_ns, outside_ns);
-        let others = vec![
-            shared(inside, part(wanted_ns - inside * inside_ns, outside_ns)),
-            shared(part(wanted_ns - outside * outside_ns, inside_ns), outside),
-        ];
-        (likeliest, others)
-    }
-
-    /// The total length of short gaps, while holding locks and outside, in ns.
-    fn short_gaps(&self) -> (f64, f64) {
-        let steps = self.scripts.iter().flat_map(|script| &script.steps);
-        let short =
-            steps.filter(|step| step.what == What::Gap && step.amount < crate::occupancy::LONG_NS);
-        short.fold((0.0, 0.0), |(inside, outside), step| match step.lock {
-            NONE => (inside, outside + step.amount as f64),
-            _ => (inside + step.amount as f64, outside),
-        })
     }
 
     fn material<'m>(&'m self, costs: &'m Costs) -> Material<'m> {
@@ -207,45 +163,111 @@ impl Recorded {
             }
         };
         let changed = Changed { change, locks, reads };
-        let after = |scenario: &Scenario, before: &Replayed, waits: f64| {
-            let (taken, _) = count(before, locks);
-            let until = Until::Taken(taken, self.duration_ns().saturating_mul(MOST_LONGER));
-            let world = World { waits, ..scenario.world };
-            Engine::new(self.material(&scenario.costs), world, Some(changed), until).run()
-        };
         let pairs: Vec<(&Scenario, &Replayed)> = scenarios.iter().zip(before).collect();
-        let replayed: Vec<Replayed> =
-            pairs.par_iter().map(|(scenario, before)| after(scenario, before, 1.0)).collect();
-        let ratios = pairs
-            .iter()
-            .zip(&replayed)
-            .filter_map(|((_, before), after)| Some(rate(after, locks)? / rate(before, locks)?));
-        let mut ratios: Vec<f64> = ratios.collect();
+        let replayed: Vec<Replayed> = pairs
+            .par_iter()
+            .map(|(scenario, before)| self.replay_changed(scenario, before, changed, 1.0))
+            .collect();
+        let ratios = pairs.iter().zip(&replayed);
+        let mut ratios: Vec<f64> =
+            ratios.filter_map(|((_, before), after)| gain(before, after, locks)).collect();
         let ratio = *ratios.first()?;
         let (first, first_after) = (before.first()?, replayed.first()?);
         if self.waits_share() > MATTERS && ratio > 0.0 {
             // Threads may wait for each other in other ways: less, if everything is faster.
-            let quicker = after(scenarios.first()?, first, 1.0 / ratio);
-            ratios.push(rate(&quicker, locks)? / rate(first, locks)?);
+            let usual = scenarios.first()?;
+            let quicker = self.replay_changed(usual, first, changed, 1.0 / ratio);
+            ratios.push(gain(first, &quicker, locks)?);
         }
         let recorded_rate = self.recorded_rate(locks);
         let replayed_rate = self.checked_rate(&scenarios, first, locks, processors)?;
         // As if everything that the replay does not model disappeared with the change.
         ratios.push(ratio * replayed_rate / recorded_rate);
-        let low = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = ratios.iter().copied().fold(0.0, f64::max);
+        if self.places.is_some() {
+            ratios.push(ratio * self.unseen_holds(change, locks));
+            ratios.push(ratio.min(self.in_one_line(locks)).max(1.0));
+        }
+        // Less waiting makes nothing slower: if a replay says so, that is only how its
+        // threads happen to meet.
+        let ratio = ratio.max(1.0);
+        let windows = self.in_windows(changed, processors);
+        let doubt = Doubt {
+            windows: &windows,
+            others: self.others.unwrap_or(0.0),
+            is_estimated: self.places.is_some(),
+        };
         Some(Estimate {
-            // Less waiting makes nothing slower: if a replay says so, that is only how its
-            // threads happen to meet.
-            ratio: ratio.max(1.0),
-            low: low.min(ratio * (1.0 - LEAST_DOUBT)),
-            high: high.max(ratio.max(1.0) * (1.0 + LEAST_DOUBT)),
+            ratio,
+            interval: Interval::covering(&ratios).widened(ratio, &doubt),
             threads: self.threads(first, first_after),
             others: self.others(locks, first, first_after),
             recorded_rate,
             replayed_rate,
             forced: first.forced.max(first_after.forced),
         })
+    }
+
+    /// Replays with a change until the locks have been taken as often as without.
+    fn replay_changed(
+        &self,
+        scenario: &Scenario,
+        before: &Replayed,
+        changed: Changed<'_>,
+        waits: f64,
+    ) -> Replayed {
+        let (taken, _) = count(before, changed.locks);
+        let until = Until::Taken(taken, self.duration_ns().saturating_mul(MOST_LONGER));
+        let world = World { waits, ..scenario.world };
+        Engine::new(self.material(&scenario.costs), world, Some(changed), until).run()
+    }
+
+    /// The effect in each part of the time, in the most likely world.
+    fn in_windows(&self, changed: Changed<'_>, processors: Option<u32>) -> Vec<f64> {
+        let ratio = |window: &Recorded| window.usual_gain(changed, changed.locks, processors);
+        self.windows.par_iter().filter_map(ratio).collect()
+    }
+
+    /// The effect of a change of some locks on the rate at which all `counted` ones are taken, in
+    /// the most likely world.
+    pub(crate) fn usual_gain(
+        &self,
+        changed: Changed<'_>,
+        counted: &[bool],
+        processors: Option<u32>,
+    ) -> Option<f64> {
+        let usual = self.scenarios(processors).into_iter().next()?;
+        let known = self.unchanged.get().and_then(|all| all.first());
+        let own;
+        let before = match known.filter(|_| processors.is_none()) {
+            Some(before) => before,
+            None => {
+                own = self.replay_unchanged(std::slice::from_ref(&usual));
+                own.first()?
+            }
+        };
+        let after = self.replay_changed(&usual, before, changed, 1.0);
+        gain(before, &after, counted)
+    }
+
+    /// The least gain if all that threads do without these locks were done with another one, for
+    /// which nobody could wait before: so it is not known that there is none.
+    fn in_one_line(&self, locks: &[bool]) -> f64 {
+        let (by_lock, outside_ns) = self.short_gaps();
+        let others = by_lock.iter().zip(locks).filter(|it| !it.1).map(|it| it.0);
+        self.duration_ns() as f64 / (others.sum::<f64>() + outside_ns).max(1.0)
+    }
+
+    /// By how much more a change of estimated holds may gain: all of the time in which nobody
+    /// waited for the locks, somebody may have held them, which is shorter then, too.
+    fn unseen_holds(&self, change: Change, locks: &[bool]) -> f64 {
+        let Change::Hold { divisor } = change else { return 1.0 };
+        let looks = self.looks.iter().zip(locks).filter(|it| *it.1);
+        let unwaited_ns: u64 =
+            looks.map(|it| self.duration_ns().saturating_sub(it.0.waited_ns)).sum();
+        let (by_lock, outside_ns) = self.short_gaps();
+        let all_ns = by_lock.iter().sum::<f64>() + outside_ns;
+        let share = part((unwaited_ns as f64).min(outside_ns), all_ns);
+        1.0 / (1.0 - share * (1.0 - 1.0 / divisor))
     }
 
     /// How often per second the locks were taken.
@@ -279,7 +301,7 @@ impl Recorded {
     fn waits_share(&self) -> f64 {
         let (mut waits_ns, mut all_ns) = (0u64, 0u64);
         for script in &self.scripts {
-            if !script.steps.iter().any(|step| step.what == What::Acquire) {
+            if !script.takes_locks() {
                 continue;
             }
             for step in &script.steps {
@@ -296,12 +318,9 @@ impl Recorded {
 
     /// The effect on each script.
     fn threads(&self, before: &Replayed, after: &Replayed) -> Vec<Option<f64>> {
-        let of = before.done_ns.iter().zip(&after.done_ns).map(|(&done_before, &done_after)| {
-            let (before_ns, after_ns) = (before.ns as f64, after.ns as f64);
-            (done_before > 0.0 && after_ns > 0.0)
-                .then(|| done_after / after_ns / (done_before / before_ns))
-        });
-        of.collect()
+        let done = before.done_ns.iter().zip(&after.done_ns);
+        done.map(|(&done_before, &done_after)| progress((before, done_before), (after, done_after)))
+            .collect()
     }
 
     /// The effect on threads that never take one of the locks.
@@ -310,19 +329,28 @@ impl Recorded {
             let mut of = script.steps.iter().filter(|step| step.what != What::Gap);
             of.any(|step| locks.get(step.lock as usize) == Some(&true))
         };
-        let takes_any =
-            |script: &Script| script.steps.iter().any(|step| step.what == What::Acquire);
-        let (mut done_before, mut done_after) = (0.0, 0.0);
-        for (nth, script) in self.scripts.iter().enumerate() {
-            if !takes(script) && takes_any(script) {
-                done_before += before.done_ns.get(nth).copied().unwrap_or(0.0);
-                done_after += after.done_ns.get(nth).copied().unwrap_or(0.0);
-            }
-        }
-        let (before_ns, after_ns) = (before.ns as f64, after.ns as f64);
-        (done_before > 0.0 && after_ns > 0.0)
-            .then(|| done_after / after_ns / (done_before / before_ns))
+        let of_others = |done_ns: &[f64]| -> f64 {
+            let others = self.scripts.iter().zip(done_ns);
+            others.filter(|it| !takes(it.0) && it.0.takes_locks()).map(|it| it.1).sum()
+        };
+        progress((before, of_others(&before.done_ns)), (after, of_others(&after.done_ns)))
     }
+}
+
+/// The part of the processors that other programs left, but for what nobody knows anything of.
+fn left(others: f64) -> f64 {
+    (1.0 - others).max(0.1)
+}
+
+/// How much faster something progresses; `None` if it did not before.
+fn progress(before: (&Replayed, f64), after: (&Replayed, f64)) -> Option<f64> {
+    let rate = |(replayed, done_ns): (&Replayed, f64)| done_ns / replayed.ns as f64;
+    (before.1 > 0.0 && after.0.ns != 0).then(|| rate(after) / rate(before))
+}
+
+/// The rate at which locks are taken after a change, as a multiple of that before.
+fn gain(before: &Replayed, after: &Replayed, locks: &[bool]) -> Option<f64> {
+    Some(rate(after, locks)? / rate(before, locks)?)
 }
 
 /// How often the locks were taken in a replay, and when for the last time, in ns.

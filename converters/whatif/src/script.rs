@@ -50,6 +50,12 @@ pub(crate) struct Part {
 /// time is absent then; otherwise it counts as present from the beginning to the end.
 const LATE: u64 = 5;
 
+impl Script {
+    pub(crate) fn takes_locks(&self) -> bool {
+        self.steps.iter().any(|step| step.what == What::Acquire)
+    }
+}
+
 impl Step {
     pub(crate) fn wait(ns: u64, lock: u32) -> Step {
         Step { what: What::Wait, is_shared: false, probes: 0, lock, amount: ns }

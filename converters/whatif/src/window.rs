@@ -19,11 +19,24 @@ pub(crate) fn chunks(logs: &[Recording]) -> Vec<(usize, &ChunkRef)> {
     chunks.flat_map(|(run, log)| log.event_chunks().iter().map(move |chunk| (run, chunk))).collect()
 }
 
-/// The longest time in which acquisitions were recorded without a pause, monotonic
-/// ns; `None` if there is none.
-fn traced(logs: &[Recording]) -> Option<Range<u64>> {
-    let mut parts: Vec<Range<u64>> =
-        logs.iter().flat_map(Recording::recorded_acquisitions).collect();
+/// When waits were recorded, monotonic ns, in the order of time, without pauses and without
+/// what follows the last record of all: nobody knows whether the program still worked then.
+pub(crate) fn worked(logs: &[Recording], last_ns: u64) -> Vec<Range<u64>> {
+    let mut parts: Vec<Range<u64>> = logs.iter().flat_map(Recording::recorded_waits).collect();
+    parts.iter_mut().for_each(|part| part.end = part.end.min(last_ns));
+    parts.retain(|part| part.start < part.end);
+    parts.sort_unstable_by_key(|part| (part.start, part.end));
+    parts
+}
+
+/// How long these times are together, in ns.
+pub(crate) fn length_ns(times: &[Range<u64>]) -> u64 {
+    times.iter().map(|time| time.end - time.start).fold(0, u64::saturating_add)
+}
+
+/// The longest of these times, monotonic ns, where those of successive files are one; `None`
+/// if there are none.
+fn longest(mut parts: Vec<Range<u64>>) -> Option<Range<u64>> {
     parts.sort_unstable_by_key(|part| (part.start, part.end));
     let mut joined: Vec<Range<u64>> = Vec::new();
     for part in parts {
@@ -38,9 +51,10 @@ fn traced(logs: &[Recording]) -> Option<Range<u64>> {
     joined.into_iter().rev().max_by_key(|part| part.end - part.start)
 }
 
-/// The time that is replayed, monotonic ns; `None` if nothing can be.
-pub(crate) fn choose(logs: &[Recording]) -> Option<Range<u64>> {
-    let whole = traced(logs).filter(|whole| !whole.is_empty())?;
+/// The time that is replayed, monotonic ns, of those in which everything was recorded;
+/// `None` if nothing can be.
+pub(crate) fn choose(logs: &[Recording], recorded: Vec<Range<u64>>) -> Option<Range<u64>> {
+    let whole = longest(recorded).filter(|whole| !whole.is_empty())?;
     let chunks = chunks(logs);
     let bytes: u64 = chunks.iter().map(|(_, chunk)| u64::from(chunk.committed)).sum();
     if bytes / LEAST_BYTES <= MOST_EVENTS {

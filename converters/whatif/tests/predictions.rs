@@ -165,3 +165,115 @@ fn one_lock_of_a_group_can_be_chosen() {
     let prediction = predicts(&logs, &unknown).unwrap();
     assert_eq!((prediction.method, prediction.throughput_ratio), (Method::Queueing, 1.0));
 }
+
+/// What is known from waits and looks alone.
+fn contention() -> Program {
+    let looked = Some(ThreadState::Sleeping);
+    Program { traced: false, looked, ..Program::default() }
+}
+
+/// Each hold ends when the next thread gets the lock, so it can be replayed as if it were known.
+#[test]
+fn contention_mode_estimates_holds() {
+    let of = |change| {
+        let prediction = contention().predicts(change).unwrap();
+        assert_eq!(prediction.method, Method::Sampled, "{prediction:?}");
+        prediction
+    };
+    assert_ratio(&of(Change::Free), 4.0 / 1.1, 0.06);
+    assert_ratio(&of(HALF), 2.0, 0.1);
+    assert_ratio(&of(Change::Stripes { count: 1024 }), 4.0 / 1.1, 0.06);
+    // Sampled intervals are wider than those of trace mode.
+    let width = |of: &Prediction| of.high_ratio / of.low_ratio;
+    let traced = Program::default();
+    for change in [Change::Free, HALF] {
+        assert!(width(&of(change)) > width(&replayed(&traced, change)), "{:?}", of(change));
+    }
+    let getting = Program { method: "get", ..contention() };
+    let shared = getting.predicts(Change::ReadWrite).unwrap();
+    assert_ratio(&shared, 4.0 / 1.1, 0.06);
+    assert_eq!(shared.reads, ["com.acme.Store.get(Store.java:12)"]);
+}
+
+/// On the two processors of the program, those who compute with the lock gain less.
+#[test]
+fn looks_tell_whether_owners_compute() {
+    let looked = Some(ThreadState::Running);
+    let computing = Program { looked, cpu: Some(1.0), ..contention() };
+    assert_ratio(&computing.predicts(Change::Free).unwrap(), 2.0 / 1.1, 0.08);
+}
+
+#[test]
+fn without_looks_or_waits_it_is_coarse() {
+    let unseen = Program { looked: None, ..contention() };
+    let prediction = unseen.predicts(HALF).unwrap();
+    assert_eq!(prediction.method, Method::Queueing);
+    assert!(prediction.not_replayed.contains("--mode trace"), "{prediction:?}");
+    let few = Program { rounds: 2, ..contention() };
+    let prediction = few.predicts(HALF).unwrap();
+    assert!(prediction.not_replayed.contains("looked at only 7 times"), "{prediction:?}");
+}
+
+/// The same before and after `stop`, and until the JVM ends.
+#[test]
+fn time_after_the_end_is_no_life() {
+    let coarse = Program { traced: false, ..Program::default() };
+    for program in [coarse, contention(), Program::default()] {
+        let expected = program.predicts(Change::Free).unwrap().throughput_ratio;
+        for (after_ns, pauses) in [(100_000_000, true), (5_000_000_000, true), (900_000_000, false)]
+        {
+            let longer = Program { after_ns, pauses, ..program.clone() };
+            assert_ratio(&longer.predicts(Change::Free).unwrap(), expected, 0.02);
+        }
+    }
+}
+
+/// Two threads each have a lock of the same name, and wait for it in turn; the other locks of that
+/// name are hardly wanted.
+#[test]
+fn locks_of_one_name_are_told_apart() {
+    let two = Program { of_one_lock: 2, outside_ns: 1_000_000, ..Program::default() };
+    for program in
+        [two.clone(), Program { looked: Some(ThreadState::Sleeping), traced: false, ..two.clone() }]
+    {
+        let both = program.predicts(Change::Free).unwrap();
+        assert_eq!((both.lock_objects, both.objects.len()), (2, 2), "{both:?}");
+        let one = Question { lock: Some(both.objects[0].id), ..question() };
+        let one = predicts(&[program.log()], &one).unwrap();
+        assert_eq!((one.lock_objects, one.objects.len()), (1, 0), "{one:?}");
+        for object in &both.objects {
+            assert!(object.throughput_ratio <= both.throughput_ratio + 0.02, "{both:?}");
+        }
+    }
+    let one = replayed(&Program::default(), Change::Free);
+    assert_eq!((one.lock_objects, one.objects.len()), (1, 0));
+}
+
+#[test]
+fn who_cannot_gain_is_no_candidate() {
+    let check = |program: &Program| {
+        let logs = [program.log()];
+        Evidence::read(&logs, &group_of).unwrap().check_candidate(question().group)
+    };
+    let refused = |program: &Program| check(program).unwrap_err();
+    assert_eq!(check(&Program::default()), Ok(()));
+    assert_eq!(check(&contention()), Ok(()));
+    let jvms = Program { group: "system", ..Program::default() };
+    assert!(refused(&jvms).contains("the JVM"));
+    assert!(jvms.predicts(Change::Free).unwrap().threads.is_empty());
+    let alone = Program { threads: 1, ..Program::default() };
+    assert!(refused(&alone).contains("no thread waited"));
+    // The second one waits for the first, once.
+    let once = Program { threads: 2, rounds: 1, ..Program::default() };
+    assert!(refused(&once).contains("only one thread"));
+}
+
+/// Others had most of the processors: then holds look longer than they are.
+#[test]
+fn load_widens_the_interval() {
+    let computing = Program { cpu: Some(0.25), looked: Some(ThreadState::Running), ..contention() };
+    let calm = computing.predicts(Change::Free).unwrap();
+    let disturbed = Program { others: Some(0.75), ..computing }.predicts(Change::Free).unwrap();
+    let width = |of: &Prediction| of.high_ratio / of.low_ratio;
+    assert!(width(&disturbed) > 1.2 * width(&calm), "{calm:?} {disturbed:?}");
+}

@@ -1,9 +1,9 @@
 //! `docs/whatif.md` names every field of the JSON, and no other.
 
-use super::{Document, Refused};
+use super::{Candidate, Document, Refused};
 use serde_json::{Value, to_value};
 use std::collections::BTreeSet;
-use tyrion_whatif::{Prediction, ThreadGain};
+use tyrion_whatif::{ObjectGain, Prediction, ThreadGain};
 
 fn names(value: &Value, found: &mut BTreeSet<String>) {
     match value {
@@ -21,10 +21,15 @@ fn every_field_is_documented() {
     let text = include_str!("../../../../docs/whatif.md");
     let (_, chapter) = text.split_once("\n## The JSON\n").unwrap();
     let chapter = chapter.split("\n## ").next().unwrap();
-    let prediction = Prediction { threads: vec![ThreadGain::default()], ..Prediction::default() };
+    let prediction = Prediction {
+        threads: vec![ThreadGain::default()],
+        objects: vec![ObjectGain::default()],
+        ..Prediction::default()
+    };
     let document = Document {
         predictions: vec![prediction],
         refused: vec![Refused::default()],
+        candidates: vec![Candidate::default()],
         ..Document::default()
     };
     let mut known = BTreeSet::new();

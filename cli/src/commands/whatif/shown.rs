@@ -1,18 +1,58 @@
 //! Predictions for people.
 
-use super::Document;
+use super::{Candidate, Document};
 use tyrion_model::{harmless, units};
-use tyrion_report::view::{Column, Part, Row, Table, TableCell, View};
+use tyrion_report::{
+    sections::whatif::BY,
+    view::{Column, Part, Row, Table, TableCell, View},
+};
 use tyrion_whatif::{Change, Method, Prediction, percent};
 
 const COLUMNS: [Column; 6] = [
     Column::new("change", "the change of the lock", 0),
     Column::new("throughput", "by how much it changes", 0),
-    Column::new("at least", "the lower end of the interval", 0),
-    Column::new("at most", "the upper end of the interval", 0),
+    Column::new("from", "the lower end of the interval", 0),
+    Column::new("to", "the upper end of the interval", 0),
     Column::new("time", "by how much the time for the same work changes", 0),
-    Column::new("by", "a replay of the recording, or queueing theory: coarse", 0),
+    Column::new("by", BY, 0),
 ];
+
+const CANDIDATES: [Column; 6] = [
+    Column::new("lock", "what the program calls the lock, and its class", 0),
+    Column::new("wait", "how long threads waited in all", 0),
+    Column::new("free", "by how much throughput changes if nobody waits for it any more", 0),
+    Column::new("from", "the lower end of the interval", 0),
+    Column::new("to", "the upper end of the interval", 0),
+    Column::new("by", BY, 0),
+];
+
+/// The locks at which something may be gained.
+pub fn candidates(document: &Document, left_out: usize) -> View {
+    if document.candidates.is_empty() {
+        let nothing = "No lock is known at which several threads waited for a holder.";
+        return View { parts: vec![Part::Text(nothing.to_owned())] };
+    }
+    let row = |of: &Candidate| {
+        let change = |ratio: f64| TableCell::Change(ratio - 1.0);
+        let cells = vec![
+            TableCell::Text(of.lock.label()),
+            TableCell::Ns(of.wait_ns),
+            change(of.throughput_ratio),
+            change(of.low_ratio),
+            change(of.high_ratio),
+            TableCell::Text(of.method.name().to_owned()),
+        ];
+        Row { cells, details: Vec::new() }
+    };
+    let table = Table {
+        title: String::new(),
+        columns: CANDIDATES.to_vec(),
+        rows: document.candidates.iter().map(row).collect(),
+        left_out,
+    };
+    let next = "The largest and surest gain comes first; --lock NAME tells more of one.";
+    View { parts: vec![Part::Table(table), Part::Text(next.to_owned())] }
+}
 
 /// The answer.
 pub fn view(document: &Document, changes: &[Change]) -> View {
@@ -26,6 +66,7 @@ pub fn view(document: &Document, changes: &[Change]) -> View {
     }
     // All are of the same logs, so the first has what all assume.
     let Some(first) = document.predictions.first() else { return View { parts } };
+    parts.extend(objects(first));
     parts.push(Part::Text(how(first)));
     let with_readers = document.predictions.iter().find(|of| !of.reads.is_empty());
     if let Some(prediction) = with_readers {
@@ -62,7 +103,7 @@ fn table(document: &Document) -> Table {
             TableCell::Change(prediction.low_ratio - 1.0),
             TableCell::Change(prediction.high_ratio - 1.0),
             TableCell::Change(prediction.time_share),
-            TableCell::Text(by(prediction.method).to_owned()),
+            TableCell::Text(prediction.method.name().to_owned()),
         ],
         details: Vec::new(),
     };
@@ -74,18 +115,18 @@ fn table(document: &Document) -> Table {
     }
 }
 
-fn by(method: Method) -> &'static str {
-    match method {
-        Method::Replay => "replay",
-        Method::Queueing => "queueing",
-    }
-}
-
 /// How it was predicted, and how well that does without a change.
 fn how(prediction: &Prediction) -> String {
+    let holds = match prediction.method {
+        Method::Sampled => {
+            ", with holds that are estimated from waits and from looks at owners: those for which \
+             nobody waited are not known"
+        }
+        Method::Replay | Method::Queueing => "",
+    };
     match (prediction.recorded_per_second, prediction.replayed_per_second) {
         (Some(recorded), Some(replayed)) if recorded > 0.0 => format!(
-            "By a replay of what was recorded. Without a change it takes the lock {} times a second; \
+            "By a replay of what was recorded{holds}. Without a change it takes the lock {} times a second; \
              recorded were {} ({}).",
             units::thousands(replayed.round() as u64),
             units::thousands(recorded.round() as u64),
@@ -93,6 +134,24 @@ fn how(prediction: &Prediction) -> String {
         ),
         _ => format!("By queueing theory from sums, which is coarse: {}.", prediction.not_replayed),
     }
+}
+
+/// That several lock objects are meant, and what each would gain alone.
+fn objects(prediction: &Prediction) -> Option<Part> {
+    if prediction.lock_objects < 2 {
+        return None;
+    }
+    let alone: Vec<String> = prediction
+        .objects
+        .iter()
+        .map(|of| format!("#{} {}", of.id, percent(of.throughput_ratio)))
+        .collect();
+    Some(Part::Text(format!(
+        "These are {}, all changed. With {} for one alone: {}.",
+        units::counted(prediction.lock_objects, "lock object"),
+        prediction.change,
+        alone.join(", ")
+    )))
 }
 
 const THREADS: [Column; 3] = [

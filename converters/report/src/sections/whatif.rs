@@ -3,13 +3,13 @@
 use super::shared::{cut, mean};
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
-    findings::LockRef,
+    findings::{LockGroups, LockRef},
     view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
 use rayon::prelude::*;
 use serde::Serialize;
 use std::{cmp::Reverse, collections::BTreeMap};
-use tyrion_model::units;
+use tyrion_model::{profile::Profile, units};
 use tyrion_whatif::{Change, Evidence, Method, Prediction, Question};
 
 /// The section.
@@ -29,7 +29,9 @@ pub const SECTION: Section = Section {
 pub struct WhatIf {
     /// The number of processors on which the program ran; `null` if the log does not say.
     pub processors: Option<u32>,
-    /// The hot locks, those that would gain most first; eight at most.
+    /// The hot locks, those with the largest and surest gain first; eight at most. Locks for
+    /// which only one thread waited, or only the JVM's own, or whose owner waits for work
+    /// itself, are left out.
     pub locks: Vec<WhatIfLock>,
     /// How many more locks threads waited for.
     pub left_out: usize,
@@ -44,6 +46,8 @@ pub struct WhatIfLock {
     pub wait_ns: u64,
     /// How long on average.
     pub mean_wait_ns: u64,
+    /// How many lock objects that are.
+    pub lock_objects: u64,
     /// How it was predicted.
     pub method: Method,
     /// The predicted effects of changes.
@@ -89,7 +93,7 @@ fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
 
 /// Predictions for the hot locks, and what the logs lack for better ones.
 fn whatif(findings: &Findings<'_>, options: &ReportOptions) -> (WhatIf, String) {
-    let hot = hot(findings);
+    let hot = hot(findings.profile(), &findings.groups);
     if hot.is_empty() {
         return (WhatIf::default(), String::new());
     }
@@ -98,7 +102,9 @@ fn whatif(findings: &Findings<'_>, options: &ReportOptions) -> (WhatIf, String) 
         Ok(evidence) => evidence,
         Err(why) => return (WhatIf { left_out: hot.len(), ..WhatIf::default() }, why),
     };
-    let chosen = &hot[..hot.len().min(MOST_LOCKS)];
+    let mut chosen = hot.clone();
+    chosen.retain(|&(group, ..)| evidence.check_candidate(group).is_ok());
+    chosen.truncate(MOST_LOCKS);
     let of_hot = |&(group, waits, wait_ns): &(u32, u64, u64)| {
         let lock = findings.groups.lock_ref(group);
         let mean_wait_ns = mean(wait_ns, waits);
@@ -107,7 +113,7 @@ fn whatif(findings: &Findings<'_>, options: &ReportOptions) -> (WhatIf, String) 
     };
     let mut locks: Vec<WhatIfLock> = chosen.par_iter().map(of_hot).collect();
     // Of equal gains the one with more wait stays in front.
-    locks.sort_by(|a, b| b.gain().total_cmp(&a.gain()));
+    locks.sort_by(|a, b| b.rank().total_cmp(&a.rank()));
     let is_coarse = |lock: &WhatIfLock| lock.method == Method::Queueing && lock.refused.is_empty();
     let lacking = match locks.iter().any(is_coarse) {
         true => LACKING.to_owned(),
@@ -123,10 +129,10 @@ const LACKING: &str = "coarse estimates; --mode trace+sample --events all --prec
 
 /// Lock groups that threads waited for, most wait first: group, waits, and their
 /// durations added up, in ns.
-fn hot(findings: &Findings<'_>) -> Vec<(u32, u64, u64)> {
+pub fn hot(profile: &Profile, groups: &LockGroups) -> Vec<(u32, u64, u64)> {
     let mut sums: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
-    for wait in findings.profile().waits.iter().filter(|wait| wait.kind.is_contention()) {
-        let sum = sums.entry(findings.groups.of(wait.lock)).or_default();
+    for wait in profile.waits.iter().filter(|wait| wait.kind.is_contention()) {
+        let sum = sums.entry(groups.of(wait.lock)).or_default();
         *sum = (sum.0.saturating_add(wait.count), sum.1.saturating_add(wait.wait_ns));
     }
     let mut hot: Vec<_> = sums.into_iter().map(|(group, (count, ns))| (group, count, ns)).collect();
@@ -154,6 +160,7 @@ impl WhatIfLock {
     fn add(&mut self, prediction: &Prediction) {
         if self.changes.is_empty() {
             self.method = prediction.method;
+            self.lock_objects = prediction.lock_objects;
             self.recorded_per_second = prediction.recorded_per_second;
             self.replayed_per_second = prediction.replayed_per_second;
         }
@@ -167,25 +174,29 @@ impl WhatIfLock {
     }
 
     /// That of the lock if it were free; 0 where nothing can be said.
-    fn gain(&self) -> f64 {
-        self.changes.first().map_or(0.0, |free| free.throughput_ratio)
+    fn rank(&self) -> f64 {
+        self.changes.first().map_or(0.0, |free| free.throughput_ratio * free.low_ratio)
     }
 
     /// Whether it is worth looking at.
     fn gains(&self) -> bool {
-        self.gain() > 1.02
+        self.changes.first().is_some_and(|free| free.throughput_ratio > 1.02)
     }
 }
+
+/// How predictions are made.
+pub const BY: &str = "a replay of what was recorded; one in which holds are estimated from waits and from looks at \
+                      owners (sampled); or queueing theory: coarse";
 
 const COLUMNS: [Column; 8] = [
     Column::new("lock", "what the program calls the lock, and its class", 0),
     Column::new("wait", "how long threads waited in all", 1),
     Column::new("free", "by how much throughput changes if nobody waits for it any more", 0),
-    Column::new("at least", "the lower end of the interval for a free lock", 0),
-    Column::new("at most", "the upper end of the interval for a free lock", 0),
+    Column::new("from", "the lower end of the interval for a free lock", 0),
+    Column::new("to", "the upper end of the interval for a free lock", 0),
     Column::new("hold /2", "by how much if it is held for half the time", 2),
     Column::new("stripes 4", "by how much if four locks take its place, evenly", 3),
-    Column::new("by", "a replay of what was recorded, or queueing theory: coarse", 0),
+    Column::new("by", BY, 0),
 ];
 
 fn view(whatif: &WhatIf) -> View {
@@ -225,13 +236,16 @@ fn row(lock: &WhatIfLock) -> Row {
     let ratio = |change| cell(gain(change).map(|gain| gain.throughput_ratio));
     let [free, half, stripes] = CHANGES;
     let by = match lock.method {
-        _ if !lock.refused.is_empty() => TableCell::Unknown,
-        Method::Replay => TableCell::Text("replay".to_owned()),
-        Method::Queueing => TableCell::Text("queueing".to_owned()),
+        method if lock.refused.is_empty() => TableCell::Text(method.name().to_owned()),
+        _ => TableCell::Unknown,
     };
+    let detail = |title: &str, line: String| Detail { title: title.to_owned(), lines: vec![line] };
     let details = match lock.refused.as_str() {
+        "" if lock.lock_objects > 1 => {
+            vec![detail("lock objects", format!("{}, all changed", lock.lock_objects))]
+        }
         "" => Vec::new(),
-        why => vec![Detail { title: "why not".to_owned(), lines: vec![why.to_owned()] }],
+        why => vec![detail("why not", why.to_owned())],
     };
     let cells = vec![
         TableCell::Text(lock.lock.label()),
