@@ -51,7 +51,7 @@ public class Case {
     }
     System.out.println("proof: requests=" + requests.get() + " lines_sent=" + sent.get());
     System.out.printf("proof: seconds_in_log_calls_per_thread=%.1f%n", logNanos.get() / 1e9 / threads);
-    System.out.println("proof: waiting_percent=" + 100 * waiting / seen);
+    System.out.println("proof: waiting_percent=" + 100 * waiting / Math.max(1, seen));
     System.out.println("proof: room_in_queue=" + async.getRemainingCapacity());
     System.out.flush();
     Runtime.getRuntime().halt(0);

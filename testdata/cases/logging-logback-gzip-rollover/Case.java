@@ -86,7 +86,7 @@ public class Case {
     System.out.println("proof: requests=" + requests.get());
     System.out.printf("proof: seconds_in_log_calls_per_thread=%.1f%n", logNanos.get() / 1e9 / threads);
     System.out.println("proof: longest_log_call_ms=" + longestNanos.get() / 1_000_000);
-    System.out.println("proof: blocked_percent=" + 100 * blocked / seen);
+    System.out.println("proof: blocked_percent=" + 100 * blocked / Math.max(1, seen));
     System.out.flush();
     for (File f : dir.listFiles()) {
       f.delete();

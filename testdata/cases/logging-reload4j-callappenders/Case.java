@@ -46,7 +46,7 @@ public class Case {
     }
     System.out.println("proof: requests=" + requests.get());
     System.out.printf("proof: seconds_in_log_calls_per_thread=%.1f%n", logNanos.get() / 1e9 / threads);
-    System.out.println("proof: blocked_percent=" + 100 * blocked / seen);
+    System.out.println("proof: blocked_percent=" + 100 * blocked / Math.max(1, seen));
     System.out.flush();
     Runtime.getRuntime().halt(0);
   }

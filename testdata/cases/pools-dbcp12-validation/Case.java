@@ -46,7 +46,7 @@ public class Case {
     }
     System.out.println("proof: orders=" + orders.get());
     System.out.printf("proof: seconds_in_pool_per_thread=%.1f%n", poolNanos.get() / 1e9 / threads);
-    System.out.println("proof: blocked_percent=" + 100 * blocked / seen);
+    System.out.println("proof: blocked_percent=" + 100 * blocked / Math.max(1, seen));
     System.out.println("proof: connections=" + (pool.getNumActive() + pool.getNumIdle()));
     System.out.flush();
     Runtime.getRuntime().halt(0);

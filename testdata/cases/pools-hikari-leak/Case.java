@@ -48,7 +48,7 @@ public class Case {
     }
     System.out.println("proof: answers=" + asked.get() + " found=" + found.get());
     System.out.printf("proof: last_answer_after_seconds=%.1f%n", (lastAnswer - start) / 1e9);
-    System.out.println("proof: waiting_for_a_connection_percent=" + 100 * waiting / seen);
+    System.out.println("proof: waiting_for_a_connection_percent=" + 100 * waiting / Math.max(1, seen));
     System.out.println(
         "proof: lent=" + pool.getHikariPoolMXBean().getActiveConnections()
             + " idle=" + pool.getHikariPoolMXBean().getIdleConnections());

@@ -50,7 +50,7 @@ public class Case {
     }
     System.out.println("proof: transfers=" + transfers.get());
     System.out.printf("proof: last_transfer_after_seconds=%.1f%n", (lastTransfer - start) / 1e9);
-    System.out.println("proof: waiting_for_a_connection_percent=" + 100 * waiting / seen);
+    System.out.println("proof: waiting_for_a_connection_percent=" + 100 * waiting / Math.max(1, seen));
     System.out.println(
         "proof: lent=" + pool.getHikariPoolMXBean().getActiveConnections() + " of " + size
             + " waiting_threads=" + pool.getHikariPoolMXBean().getThreadsAwaitingConnection());
