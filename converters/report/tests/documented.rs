@@ -54,6 +54,7 @@ fn of_types(section: &str) -> BTreeSet<String> {
     let types = match section {
         "verdict" => vec![
             of::<verdict::Verdict>(),
+            of::<verdict::Unanswered>(),
             of::<verdict::GroupLoss>(),
             of::<verdict::GuiltyLock>(),
             of::<verdict::Instead>(),
