@@ -51,7 +51,7 @@ public class Case {
         port = configServer.getLocalPort();
         Thread server = new Thread(() -> {
             try (Socket socket = configServer.accept()) {
-                Thread.sleep(Math.max(0, (end - System.nanoTime()) / 1_000_000 - 700));
+                Thread.sleep(Math.max(0, (end - System.nanoTime()) / 1_000_000 - 1500));
                 socket.getOutputStream().write(1);
             } catch (Exception e) {
                 e.printStackTrace();

@@ -40,6 +40,7 @@ public class Case {
 
     public static void main(String[] args) throws Exception {
         int seconds = Integer.parseInt(args[0]);
+        long end = System.nanoTime() + seconds * 1_000_000_000L;
         ConcurrentPool<Connection> pool = new ConcurrentPool<>(200, new ConcurrentPool.ItemFactory<Connection>() {
             @Override
             public Connection create() {
@@ -66,7 +67,7 @@ public class Case {
         threads.forEach(Thread::start);
         long looks = 0;
         long waiting = 0;
-        while (System.nanoTime() - start < seconds * 1_000_000_000L) {
+        while (System.nanoTime() < end) {
             Thread.sleep(20);
             for (Thread thread : threads) {
                 looks++;
@@ -78,7 +79,7 @@ public class Case {
         stop = true;
         System.out.println("proof: operations=" + threads.stream().mapToLong(t -> t.done).sum() + " connections=" + pool.getCount());
         System.out.println("proof: share_of_looks_parked=" + (double) waiting / looks);
-        System.out.println("proof: in_pool_s=" + threads.stream().mapToLong(t -> t.waitedNanos).sum() / 1e9 + " of_s=" + 24 * seconds);
+        System.out.println("proof: in_pool_s=" + threads.stream().mapToLong(t -> t.waitedNanos).sum() / 1e9 + " of_s=" + 24 * (System.nanoTime() - start) / 1e9);
         Runtime.getRuntime().halt(0);
     }
 }

@@ -36,13 +36,14 @@ public class Case {
 
     public static void main(String[] args) throws Exception {
         int seconds = Integer.parseInt(args[0]);
+        long end = System.nanoTime() + seconds * 1_000_000_000L;
         List<SessionKeys> threads = new ArrayList<>();
         for (int i = 0; i < 8; i++) {
             threads.add(new SessionKeys(i));
         }
         long start = System.nanoTime();
         threads.forEach(Thread::start);
-        while (System.nanoTime() - start < seconds * 1_000_000_000L) {
+        while (System.nanoTime() < end) {
             Thread.sleep(20);
             for (Thread thread : threads) {
                 looks.increment();

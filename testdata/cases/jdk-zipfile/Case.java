@@ -68,6 +68,7 @@ public class Case {
 
     public static void main(String[] args) throws Exception {
         int seconds = Integer.parseInt(args[0]);
+        long end = System.nanoTime() + seconds * 1_000_000_000L;
         int count = 8;
         File file = archive(count);
         ZipFile archive = new ZipFile(file);
@@ -79,7 +80,7 @@ public class Case {
         threads.forEach(Thread::start);
         long looks = 0;
         long blocked = 0;
-        while (System.nanoTime() - start < seconds * 1_000_000_000L) {
+        while (System.nanoTime() < end) {
             Thread.sleep(20);
             for (Thread thread : threads) {
                 looks++;

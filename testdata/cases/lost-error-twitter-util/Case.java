@@ -38,6 +38,7 @@ public class Case {
 
     public static void main(String[] args) throws Exception {
         int seconds = Integer.parseInt(args[0]);
+        long end = System.nanoTime() + seconds * 1_000_000_000L;
         Thread.setDefaultUncaughtExceptionHandler((thread, error) -> { }); // as the log is rotated away
         ExecutorService executor = Executors.newCachedThreadPool(task -> {
             Thread thread = new Thread(task, "render-" + numbers.incrementAndGet());
@@ -65,10 +66,10 @@ public class Case {
             thread.setDaemon(true);
             thread.start();
         }
-        Thread.sleep(500);
+        Thread.sleep(2000);
         int early = rendered.get();
-        Thread.sleep(seconds * 1000L - 500);
-        System.out.println("proof: errors=" + errors.get() + " told_of_errors=" + failed.get() + " rendered=" + rendered.get() + " in_the_first_half_second=" + early);
+        Thread.sleep(Math.max(0, (end - System.nanoTime()) / 1_000_000));
+        System.out.println("proof: errors=" + errors.get() + " told_of_errors=" + failed.get() + " rendered=" + rendered.get() + " in_the_first_2_s=" + early);
         System.out.println("proof: " + executor);
         Runtime.getRuntime().halt(0);
     }

@@ -86,12 +86,13 @@ public class Case {
 
     public static void main(String[] args) throws Exception {
         int seconds = Integer.parseInt(args[0]);
+        long end = System.nanoTime() + seconds * 1_000_000_000L;
         List<Gateway> gateways = new ArrayList<>();
         for (int i = 0; i < 4; i++) {
             gateways.add(new Gateway(i));
         }
         gateways.forEach(Thread::start);
-        Thread.sleep(seconds * 1000L);
+        Thread.sleep(Math.max(0, (end - System.nanoTime()) / 1_000_000));
         for (Gateway gateway : gateways) {
             System.out.println("proof: " + gateway.getName() + " orders=" + gateway.sent + " silent_for_s="
                     + (System.nanoTime() - gateway.since) / 1e9 + " confirmations=" + gateway.confirmations.availablePermits());

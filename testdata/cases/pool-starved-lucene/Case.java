@@ -46,6 +46,7 @@ public class Case {
 
     public static void main(String[] args) throws Exception {
         int seconds = Integer.parseInt(args[0]);
+        long end = System.nanoTime() + seconds * 1_000_000_000L;
         ExecutorService searches = Executors.newFixedThreadPool(6, task -> {
             Thread thread = new Thread(task, "search-" + numbers.incrementAndGet());
             thread.setDaemon(true);
@@ -74,7 +75,7 @@ public class Case {
         }, "front");
         front.setDaemon(true);
         front.start();
-        Thread.sleep(seconds * 1000L);
+        Thread.sleep(Math.max(0, (end - System.nanoTime()) / 1_000_000));
         System.out.println("proof: requests=24 answered=" + (answered.get() - 1) + " last_after_s=" + (lastAnswer - start) / 1e9);
         System.out.println("proof: " + searches);
         Runtime.getRuntime().halt(0);

@@ -63,6 +63,7 @@ public class Case {
 
     public static void main(String[] args) throws Exception {
         int seconds = Integer.parseInt(args[0]);
+        long end = System.nanoTime() + seconds * 1_000_000_000L;
         GraphModel model = GraphModel.Factory.newInstance();
         Graph graph = model.getGraph();
         for (int i = 0; i < 100; i++) {
@@ -88,9 +89,11 @@ public class Case {
                 TimeUnit.MILLISECONDS.sleep(5);
             });
         }
-        TimeUnit.SECONDS.sleep(seconds);
-        System.out.println("proof: reads=" + reads.sum() + " waited_s=" + readNanos.sum() / 1e9 + " of_s=" + 6 * seconds);
-        System.out.println("proof: writes=" + writes.sum() + " waited_s=" + writeNanos.sum() / 1e9 + " of_s=" + seconds);
+        long begun = System.nanoTime();
+        Thread.sleep(Math.max(0, (end - begun) / 1_000_000));
+        double measured = (System.nanoTime() - begun) / 1e9;
+        System.out.println("proof: reads=" + reads.sum() + " waited_s=" + readNanos.sum() / 1e9 + " of_s=" + 6 * measured);
+        System.out.println("proof: writes=" + writes.sum() + " waited_s=" + writeNanos.sum() / 1e9 + " of_s=" + measured);
         Runtime.getRuntime().halt(0);
     }
 }

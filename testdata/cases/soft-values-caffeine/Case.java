@@ -32,6 +32,7 @@ public class Case {
 
     public static void main(String[] args) throws Exception {
         int seconds = Integer.parseInt(args[0]);
+        long end = System.nanoTime() + seconds * 1_000_000_000L;
         boolean bounded = args.length > 1 && args[1].equals("bounded");
         Cache<Integer, byte[][]> pages = bounded
                 ? Caffeine.newBuilder().maximumSize(500).build()
@@ -47,7 +48,7 @@ public class Case {
             thread.setDaemon(true);
             thread.start();
         }
-        Thread.sleep(seconds * 1000L);
+        Thread.sleep(Math.max(0, (end - System.nanoTime()) / 1_000_000 - 500));
         System.out.println("proof: requests=" + requests.sum() + " in_s=" + (System.nanoTime() - begun) / 1e9);
         System.out.println("proof: collections_s=" + (collected() - collectedMs) / 1e3);
         System.out.println("proof: at_the_lock_s=" + lockNanos.sum() / 1e9);
