@@ -28,7 +28,7 @@ public class Case {
 }
 
 class Uploads {
-    private final Object index = new Object();
+    private final SearchIndex index = new SearchIndex();
 
     void store() {
         Meter.handles();
@@ -39,11 +39,18 @@ class Uploads {
     void index() {
         Meter.handles();
         Meter.waits();
-        synchronized (index) {
-            Meter.waited();
-            Meter.pause(20);
-        }
+        index.add();
         Meter.handled();
+    }
+}
+
+class SearchIndex {
+    private int entries;
+
+    synchronized void add() {
+        Meter.waited();
+        Meter.pause(20);
+        entries++;
     }
 }
 

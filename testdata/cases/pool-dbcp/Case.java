@@ -26,7 +26,7 @@ public class Case {
 
 class Tickets {
     private final BasicDataSource pool;
-    private final Object report = new Object();
+    private final ReportFile file = new ReportFile();
 
     Tickets(BasicDataSource pool) {
         this.pool = pool;
@@ -48,15 +48,21 @@ class Tickets {
     /** One report at a time, so that they can use one file. */
     void report() throws SQLException {
         Meter.waits();
-        synchronized (report) {
+        synchronized (file) {
             Meter.waited();
             try (Connection connection = pool.getConnection(); Statement statement = connection.createStatement();
                     ResultSet rows = statement.executeQuery("SELECT 1")) {
                 Meter.handles();
                 rows.next();
-                Meter.pause(20);
+                file.write();
                 Meter.handled();
             }
         }
+    }
+}
+
+class ReportFile {
+    void write() {
+        Meter.pause(20);
     }
 }
