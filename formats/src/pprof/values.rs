@@ -2,7 +2,7 @@
 
 use crate::summed::Waits;
 use std::borrow::Cow;
-use tyrion_wire::harmless;
+use tyrion_harmless as harmless;
 
 /// What profilers call how long threads waited: Go, Tyrion, jfrconv, others.
 const TIMES: [&str; 9] =

@@ -3,8 +3,9 @@
 //! Threads, classes, files and what else a log or a command line names may hold
 //! anything: escape sequences that a terminal obeys, line breaks that end a
 //! record, marks that turn the direction of reading, a hundred kilobytes of
-//! text. Whatever is shown goes through this module, so that all outputs call a
+//! text. Whatever is shown goes through this crate, so that all outputs call a
 //! thing the same. Only JSON has the name as it is, escaped.
+#![forbid(unsafe_code)]
 
 use std::{borrow::Cow, fmt::Write};
 
