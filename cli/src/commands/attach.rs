@@ -6,15 +6,15 @@ use crate::{
     jvm::{
         attach::{check_interrupts, java_release, load},
         names::{JvmName, jvm_name, program_of},
+        process::{
+            JvmProcess,
+            exchange::{Exchange, sweep},
+            folder::Folder,
+            reach::TEMPORARY,
+        },
     },
     logs::Files,
     outcome::{CommandResult, Done, Failure, tell, tell_step},
-    target::{
-        Target,
-        exchange::{Exchange, sweep},
-        folder::Folder,
-        reach::TEMPORARY,
-    },
 };
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -202,7 +202,7 @@ fn tell_answer(
 
 /// The agent in a JVM, loaded or not yet.
 pub(super) struct Agent {
-    jvm: Target,
+    jvm: JvmProcess,
     temporary: Rc<Folder>,
     own: File,
     own_path: PathBuf,
@@ -221,7 +221,7 @@ impl Agent {
         tell_step(|| format!("process {pid} runs {}", program_of(pid)));
         // Where only root may look, perhaps.
         let own = agent::Opened::all();
-        let mut jvm = Target::enter(pid).map_err(Failure::Failed)?;
+        let mut jvm = JvmProcess::enter(pid).map_err(Failure::Failed)?;
         if trust.trust_tmp {
             jvm.trust_temporary().map_err(Failure::Failed)?;
         }

@@ -1,10 +1,12 @@
 //! Which log is meant: by its path, or by the JVM that writes it.
 
 use crate::{
-    jvm::names::{JvmName, jvm_name},
+    jvm::{
+        names::{JvmName, jvm_name},
+        process::JvmProcess,
+    },
     logs::{Files, Here},
     outcome::Failure,
-    target::Target,
 };
 use std::{
     path::{Path, PathBuf},
@@ -46,7 +48,7 @@ fn is_path(target: &Path) -> bool {
 
 /// The JVM has its log mapped, so nobody needs to ask it.
 fn of_process(pid: u32) -> Result<Found, Failure> {
-    let jvm = Target::enter(pid).map_err(Failure::Failed)?;
+    let jvm = JvmProcess::enter(pid).map_err(Failure::Failed)?;
     let mut newest: Option<(u32, PathBuf)> = None;
     for path in jvm.shared_files() {
         let name = path.display().to_string();

@@ -4,10 +4,10 @@ use super::{DEFAULT_PERIOD_NS, SampleArgs};
 use crate::{
     agent_options::AgentOptions,
     commands::attach::{self, Agent, Reply, value},
+    jvm::process::exchange::Exchange,
     logs,
     outcome::{Failure, tell},
     signals::Interrupts,
-    target::exchange::Exchange,
 };
 use std::{
     path::{Path, PathBuf},

@@ -1,22 +1,22 @@
 //! Another process, most often a JVM, that nothing is believed of.
 //!
-//! [`Target::enter`] is all that is ever done with root's rights, and it only
+//! [`JvmProcess::enter`] is all that is ever done with root's rights, and it only
 //! opens: what the kernel tells of the process, descriptors of its root folder
 //! and of the agent that it has mapped, and our own copy of the agent. Then this
-//! process becomes one of the target's user, for good. Whatever it reads, writes
+//! process becomes one of that user, for good. Whatever it reads, writes
 //! or removes later, that user could have read, written or removed.
 
 mod credentials;
 pub mod exchange;
 pub mod folder;
-mod process;
+mod handle;
 pub mod reach;
 mod root;
 
 use crate::logs::Files;
 use credentials::{Credentials, field};
 use folder::{Folder, allows_programs};
-use process::{Process, shares_namespace};
+use handle::{Process, shares_namespace};
 use reach::unreadable;
 use root::{Root, open_regular};
 use std::{
@@ -43,7 +43,7 @@ const START_CODE: usize = 26;
 const AGENT: &[u8] = b"libtyrion_agent";
 
 /// A process whose user's rights this process has taken on.
-pub struct Target {
+pub struct JvmProcess {
     process: Process,
     /// Its id in its own PID namespace (a container's).
     inner_pid: u32,
@@ -55,24 +55,24 @@ pub struct Target {
     root_here: PathBuf,
     /// Whether rights of its that the kernel tells of count here, too.
     shares_users: bool,
-    mapped: Mapped,
+    mapped: Mappings,
     agent: Option<MappedAgent>,
 }
 
 /// What is seen of one program that a process runs.
-struct Seen {
+struct Observation {
     credentials: Credentials,
     inner_pid: Option<u32>,
     root: OwnedFd,
     root_here: PathBuf,
     shares_users: bool,
-    mapped: Mapped,
+    mapped: Mappings,
     agent: Option<MappedAgent>,
 }
 
 /// What tells programs of a process apart: descriptors of it outlive `execve`.
 #[derive(PartialEq, Eq)]
-struct Program {
+struct ProgramIdentity {
     credentials: Result<Credentials, &'static str>,
     inner_pid: Option<u32>,
     /// Where its code and its stack are, which every program has elsewhere.
@@ -81,7 +81,7 @@ struct Program {
 
 /// Of what a process has mapped, what matters here.
 #[derive(Default)]
-struct Mapped {
+struct Mappings {
     has_jvm: bool,
     /// The JVM's library, by its own path.
     jvm: Option<PathBuf>,
@@ -104,21 +104,21 @@ struct MappedAgent {
     file: Option<OwnedFd>,
 }
 
-impl Target {
+impl JvmProcess {
     /// Enters the JVM with this process id: from now on this process has the
     /// rights of its user, and no others.
     ///
     /// # Errors
     /// One line: no such process, not a JVM, or another user's.
-    pub fn enter(pid: u32) -> Result<Target, String> {
+    pub fn enter(pid: u32) -> Result<JvmProcess, String> {
         let process = Process::open(pid)?;
         let failed = |error: io::Error| format!("process {pid}: {error}");
-        let seen = Seen::of(&process)?;
+        let seen = Observation::of(&process)?;
         // With root's rights up to here.
         seen.credentials.take_on(&process)?;
         let root = Root::new(seen.root, seen.credentials.uid).map_err(failed)?;
         let options = process.read("cmdline").unwrap_or_default();
-        Ok(Target {
+        Ok(JvmProcess {
             refuses: options.contains("+DisableAttachMechanism"),
             inner_pid: seen.inner_pid.unwrap_or(pid),
             uid: seen.credentials.uid,
@@ -225,12 +225,12 @@ impl Target {
     }
 }
 
-impl Seen {
+impl Observation {
     /// # Errors
     /// One line: it is not a JVM, or may not be looked at, or changes all the time.
-    fn of(process: &Process) -> Result<Seen, String> {
+    fn of(process: &Process) -> Result<Observation, String> {
         for _ in 0..ATTEMPTS {
-            if let Some(seen) = Seen::look(process, || {})? {
+            if let Some(seen) = Observation::look(process, || {})? {
                 return Ok(seen);
             }
         }
@@ -239,20 +239,20 @@ impl Seen {
 
     /// Looks once; `None` if it was another program in the end than in the
     /// beginning: then what is seen may be of both.
-    fn look(process: &Process, meanwhile: impl FnOnce()) -> Result<Option<Seen>, String> {
+    fn look(process: &Process, meanwhile: impl FnOnce()) -> Result<Option<Observation>, String> {
         let pid = process.pid();
         let failed = |error: io::Error| format!("process {pid}: {error}");
         let status = process.read("status").map_err(failed)?;
-        let before = Program::of(process, &status).map_err(failed)?;
+        let before = ProgramIdentity::of(process, &status).map_err(failed)?;
         let hidden = |error: io::Error| unreadable(pid, &status, &error);
-        let mapped = Mapped::of(process).map_err(hidden)?;
+        let mapped = Mappings::of(process).map_err(hidden)?;
         meanwhile();
         let root = process.link("root").map_err(hidden)?;
         let root_here = reach::root_here(process);
         let shares_users = shares_namespace(process, "user");
         let agent = MappedAgent::of(process, &mapped);
         let status = process.read("status").map_err(failed)?;
-        if before != Program::of(process, &status).map_err(failed)? {
+        if before != ProgramIdentity::of(process, &status).map_err(failed)? {
             return Ok(None);
         }
         if !mapped.has_jvm {
@@ -260,17 +260,25 @@ impl Seen {
         }
         let credentials = before.credentials.map_err(|why| format!("process {pid}: {why}"))?;
         let inner_pid = before.inner_pid;
-        Ok(Some(Seen { credentials, inner_pid, root, root_here, shares_users, mapped, agent }))
+        Ok(Some(Observation {
+            credentials,
+            inner_pid,
+            root,
+            root_here,
+            shares_users,
+            mapped,
+            agent,
+        }))
     }
 }
 
-impl Program {
-    fn of(process: &Process, status: &str) -> io::Result<Program> {
+impl ProgramIdentity {
+    fn of(process: &Process, status: &str) -> io::Result<ProgramIdentity> {
         let stat = process.read("stat")?;
         // The name is in brackets, and may have anything in it; the state, which
         // is the third field, follows.
         let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
-        Ok(Program {
+        Ok(ProgramIdentity {
             credentials: Credentials::parse(status),
             inner_pid: inner_pid(status),
             places: fields.skip(START_CODE - 3).take(3).map(str::to_owned).collect(),
@@ -278,7 +286,7 @@ impl Program {
     }
 }
 
-impl Files for Target {
+impl Files for JvmProcess {
     fn open(&self, path: &Path) -> io::Result<File> {
         open_regular(&self.root.find(path)?)
     }
@@ -290,7 +298,7 @@ impl Files for Target {
 }
 
 impl MappedAgent {
-    fn of(process: &Process, mapped: &Mapped) -> Option<MappedAgent> {
+    fn of(process: &Process, mapped: &Mappings) -> Option<MappedAgent> {
         let (addresses, path) = mapped.agent.as_ref()?;
         let (path, is_deleted) = match path.strip_suffix(DELETED) {
             Some(path) => (path, true),
@@ -319,9 +327,9 @@ impl MappedAgent {
     }
 }
 
-impl Mapped {
-    fn of(process: &Process) -> io::Result<Mapped> {
-        let mut mapped = Mapped::default();
+impl Mappings {
+    fn of(process: &Process) -> io::Result<Mappings> {
+        let mut mapped = Mappings::default();
         let root = process.link_text("root").unwrap_or_default();
         process.mappings(|line| mapped.add(line, &root))?;
         Ok(mapped)

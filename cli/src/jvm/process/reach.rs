@@ -2,11 +2,11 @@
 //! Where that is not enough, the messages name the way out.
 
 use super::{
-    Target,
+    JvmProcess,
     credentials::field,
     folder::Folder,
+    handle::{Process, shares_namespace},
     identity,
-    process::{Process, shares_namespace},
     root::{OpenToOthers, open_regular},
 };
 use crate::agent::{Elf, Libc, Machine};
@@ -32,7 +32,7 @@ pub const TEMPORARY: &str = "/tmp";
 /// What helps where nothing can be attached.
 pub const WAY_OUT: &str = "start the JVM with -agentpath:PATH (see docs/containers.md)";
 
-impl Target {
+impl JvmProcess {
     /// Trusts its /tmp although others may replace files in it: the user says that
     /// there are no others.
     ///

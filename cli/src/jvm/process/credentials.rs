@@ -1,6 +1,6 @@
 //! Whose rights a process has, and how to have no others.
 
-use super::process::{Process, shares_namespace};
+use super::handle::{Process, shares_namespace};
 use rustix::{
     fs::{Gid, Uid},
     process::{DumpableBehavior, getegid, geteuid, set_dumpable_behavior},

@@ -17,7 +17,7 @@ fn the_innermost_pid_counts() {
 
 #[test]
 fn mappings_tell_the_agent_and_the_files_that_are_written() {
-    let mut mapped = Mapped::default();
+    let mut mapped = Mappings::default();
     for line in [
         "0040-0050 r-xp 00000000 fe:00 12  /srv/root/opt/my apps/libtyrion_agent.so",
         "7f0-7f1 r-xp 00000000 fe:00 12  /lib/libjvm.so",
@@ -53,23 +53,23 @@ fn another_program_of_the_same_process_is_noticed() {
         }
     };
     sleeps("sh");
-    let said = |seen: Result<Option<Seen>, String>| seen.map(|seen| seen.is_some());
+    let said = |seen: Result<Option<Observation>, String>| seen.map(|seen| seen.is_some());
     let not_a_jvm = |seen| said(seen).is_err_and(|error: String| error.contains("not a JVM"));
-    assert!(not_a_jvm(Seen::look(&process, || {})));
-    let seen = Seen::look(&process, || {
+    assert!(not_a_jvm(Observation::look(&process, || {})));
+    let seen = Observation::look(&process, || {
         child.stdin.take().unwrap().write_all(b"\n").unwrap();
         sleeps("sleep");
     });
     assert_eq!(said(seen), Ok(false), "what was seen is of both");
-    assert!(not_a_jvm(Seen::look(&process, || {})));
+    assert!(not_a_jvm(Observation::look(&process, || {})));
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(Seen::of(&process).is_err());
+    assert!(Observation::of(&process).is_err());
 }
 
 #[test]
 fn what_is_no_jvm_is_left_alone() {
-    let refused = |pid| Target::enter(pid).err().unwrap();
+    let refused = |pid| JvmProcess::enter(pid).err().unwrap();
     assert!(refused(std::process::id()).contains("not a JVM"));
     assert!(refused(u32::MAX).contains("no process"));
 }
