@@ -16,8 +16,8 @@ mod setup;
 
 use crate::support::{Jdk, Program, Recording, Report, list, number, text_of};
 use account::Account;
-use logged::{Checked, Logged};
-use places::Places;
+use logged::{LogExpectation, ProgramLog};
+use places::CodePlaces;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,25 +27,25 @@ use std::{
 
 /// What is recorded of a program, and since when.
 #[derive(Clone, Copy)]
-struct Way {
+struct RecordingWay {
     mode: &'static str,
     attached: bool,
 }
 
-const WAYS: [Way; 4] = [
-    Way { mode: "contention", attached: false },
-    Way { mode: "contention", attached: true },
-    Way { mode: "trace", attached: false },
-    Way { mode: "trace", attached: true },
+const WAYS: [RecordingWay; 4] = [
+    RecordingWay { mode: "contention", attached: false },
+    RecordingWay { mode: "contention", attached: true },
+    RecordingWay { mode: "trace", attached: false },
+    RecordingWay { mode: "trace", attached: true },
 ];
 
-impl fmt::Debug for Way {
+impl fmt::Debug for RecordingWay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.mode, if self.attached { ", attached" } else { "" })
     }
 }
 
-impl Way {
+impl RecordingWay {
     fn is_trace(self) -> bool {
         self.mode == "trace"
     }
@@ -60,28 +60,28 @@ impl Way {
 }
 
 /// A program that was recorded, and what it knows.
-struct Subject {
+struct IdentityProgram {
     recording: Recording,
-    logged: Logged,
+    logged: ProgramLog,
     account: Account,
-    places: Places,
+    places: CodePlaces,
     prefix: String,
-    way: Way,
+    way: RecordingWay,
 }
 
-impl Subject {
+impl IdentityProgram {
     /// Records the program, from classes that are in this folder.
-    fn record(jdk: &Jdk, way: Way, main: &str, classes: &Path) -> Subject {
+    fn record(jdk: &Jdk, way: RecordingWay, main: &str, classes: &Path) -> IdentityProgram {
         let recording = way.program(jdk, main, classes).record();
         let prefix = format!("tyrion/identity/{main}");
         let places = places::places(classes, &prefix);
-        let (logged, account) = (Logged::open(&recording.log), Account::of(&recording.said));
-        Subject { recording, logged, account, places, prefix, way }
+        let (logged, account) = (ProgramLog::open(&recording.log), Account::of(&recording.said));
+        IdentityProgram { recording, logged, account, places, prefix, way }
     }
 
-    fn checked<'a>(&'a self, moved: &'a [u32]) -> Checked<'a> {
-        let Subject { logged, account, places, prefix, .. } = self;
-        Checked { logged, account, places, prefix, moved }
+    fn checked<'a>(&'a self, moved: &'a [u32]) -> LogExpectation<'a> {
+        let IdentityProgram { logged, account, places, prefix, .. } = self;
+        LogExpectation { logged, account, places, prefix, moved }
     }
 
     /// What differs between account and log.
@@ -94,9 +94,10 @@ impl Subject {
 
     /// What differs of the report: each lock has to have a row with all that was counted
     /// at its places, and with these texts in its label.
-    fn wrong_rows(&self, expected: &[Labelled]) -> Vec<String> {
+    fn wrong_rows(&self, expected: &[ExpectedRow]) -> Vec<String> {
         let report = Report::of(&self.recording.log);
-        let rows: Vec<Row> = list(report.section("contended"), "locks").iter().map(row).collect();
+        let rows: Vec<LockTableRow> =
+            list(report.section("contended"), "locks").iter().map(row).collect();
         let ids = self.checked(&[]).lock_ids();
         let mut wrong = Vec::new();
         let mut labels = BTreeMap::new();
@@ -105,14 +106,15 @@ impl Subject {
                 wrong.push(format!("one label for {row:?} and {other:?}"));
             }
         }
-        for Labelled { places, texts } in expected {
+        for ExpectedRow { places, texts } in expected {
             let ids: BTreeSet<u32> = places.iter().flat_map(|place| &ids[place]).copied().collect();
             let waits: usize = places.iter().map(|&place| self.account.waits_at(place)).sum();
             let taken = self.account.taken();
             let taken: u64 = places.iter().map(|place| taken[place]).sum();
             let taken = self.way.is_trace().then_some(taken);
-            let found: Vec<&Row> = rows.iter().filter(|row| !row.ids.is_disjoint(&ids)).collect();
-            let is_right = |row: &Row| {
+            let found: Vec<&LockTableRow> =
+                rows.iter().filter(|row| !row.ids.is_disjoint(&ids)).collect();
+            let is_right = |row: &LockTableRow| {
                 row.ids == ids
                     && (row.contended, row.taken) == (waits as u64, taken)
                     && row.has_hold == self.way.is_trace()
@@ -128,20 +130,20 @@ impl Subject {
 }
 
 /// A row that a report has to have.
-struct Labelled<'a> {
+struct ExpectedRow<'a> {
     /// The places at which the lock is taken, and no other one.
     places: &'a [u32],
     /// What stands in its label.
     texts: &'a [&'a str],
 }
 
-const fn labelled<'a>(places: &'a [u32], texts: &'a [&'a str]) -> Labelled<'a> {
-    Labelled { places, texts }
+const fn labelled<'a>(places: &'a [u32], texts: &'a [&'a str]) -> ExpectedRow<'a> {
+    ExpectedRow { places, texts }
 }
 
 /// A contended lock of a report.
 #[derive(Debug)]
-struct Row {
+struct LockTableRow {
     class: String,
     name: String,
     contended: u64,
@@ -152,15 +154,15 @@ struct Row {
     ids: BTreeSet<u32>,
 }
 
-impl Row {
+impl LockTableRow {
     fn label(&self) -> String {
         format!("{} {}", self.class, self.name)
     }
 }
 
-fn row(row: &Value) -> Row {
+fn row(row: &Value) -> LockTableRow {
     let id = |instance: &Value| u32::try_from(number(instance, "id")).unwrap();
-    Row {
+    LockTableRow {
         class: text_of(&row["lock"], "class").to_owned(),
         name: row["lock"]["name"].as_str().unwrap_or_default().to_owned(),
         contended: number(row, "contended"),

@@ -26,13 +26,13 @@ pub use other_agents::{instruments, load_java_agent, other_agent, redefiner, ret
 pub use outputs::{
     Sum, callgrind_parts, callgrind_sums, collapsed_sum, flamegraph_root, pprof_sum, pprof_sums,
 };
-pub use program::{Program, Recording, Running};
+pub use program::{Program, Recording, RunningCommand};
 pub use records::{Wait, dump, info, pending, threads, waits};
 pub use refusing::{Refusal, refuse};
 pub use report::{Report, assert_near, list, number, share, text_of};
 pub use source::wait_line;
 pub use tools::{Ballast, Tmpfs, needs, prometheus, setup, skip, skip_for_root, subject_jar};
-pub use trace::{Taken, Traced};
+pub use trace::{AcquisitionSum, TraceLog};
 pub use turn::{Turn, alone, beside_others, on_first_cpu};
 
 use std::{

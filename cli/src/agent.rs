@@ -4,7 +4,7 @@ mod cached;
 mod elf;
 mod java;
 
-pub use elf::{Elf, Libc, Machine};
+pub use elf::{Elf, ElfMachine, Libc};
 pub use java::{for_command, for_java};
 
 use crate::outcome::Failure;
@@ -66,28 +66,28 @@ fn fits(path: &Path, libc: Libc) -> bool {
 
 /// The agents, found and opened before it is known which one is needed: later this
 /// process may have no right to.
-pub struct Opened([(Libc, Result<Named, Failure>); 2]);
+pub struct AgentFiles([(Libc, Result<NamedFile, Failure>); 2]);
 
 /// A file and its path.
-type Named = (PathBuf, File);
+type NamedFile = (PathBuf, File);
 
-impl Opened {
+impl AgentFiles {
     /// All that there are.
-    pub fn all() -> Opened {
-        Opened([Libc::Glibc, Libc::Musl].map(|libc| (libc, open(libc))))
+    pub fn all() -> AgentFiles {
+        AgentFiles([Libc::Glibc, Libc::Musl].map(|libc| (libc, open(libc))))
     }
 
     /// That for a C library.
     ///
     /// # Errors
     /// When there is none, or it cannot be opened.
-    pub fn of(self, wanted: Libc) -> Result<Named, Failure> {
+    pub fn of(self, wanted: Libc) -> Result<NamedFile, Failure> {
         let none = || Err(Failure::new(format!("no agent for {wanted}")));
         self.0.into_iter().find(|(libc, _)| *libc == wanted).map_or_else(none, |(_, opened)| opened)
     }
 }
 
-fn open(libc: Libc) -> Result<Named, Failure> {
+fn open(libc: Libc) -> Result<NamedFile, Failure> {
     let path = find(libc)?;
     let opened = File::open(&path);
     let opened = opened.map_err(|error| Failure::new(format!("{}: {error}", path.display())));

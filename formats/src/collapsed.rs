@@ -22,11 +22,11 @@ use crate::{
     },
     sniff::FileKind,
     summed::{
-        Summed, Waits, kinds,
+        SummedLog, WaitTotals, kinds,
         names::{self, FunctionName, LockName},
     },
 };
-use line::Line;
+use line::StackLine;
 use std::{collections::HashMap, io};
 use tyrion_wire::{WaitKind, def::id};
 
@@ -65,7 +65,7 @@ fn is_it(start: &[u8]) -> bool {
         if !is_whole && good + bad > 0 {
             break;
         }
-        match Line::of(line) {
+        match StackLine::of(line) {
             None if line::is_blank(line) => {}
             // The end of the file, or of what is here of it.
             None if !line.ends_with(b"\n") && good + bad > 0 => {}
@@ -84,8 +84,8 @@ fn is_it(start: &[u8]) -> bool {
 fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
     let io = |source| Error::Io { log: name.to_owned(), source };
     let all = bytes.settled(0, bytes.len()).unwrap_or_default();
-    let summed = Summed::new(INPUT, name, 0, 0).map_err(io)?;
-    let mut reader = Reader::new(summed, unit(all, bytes.hints().unit));
+    let summed = SummedLog::new(INPUT, name, 0, 0).map_err(io)?;
+    let mut reader = LineReader::new(summed, unit(all, bytes.hints().unit));
     let mut offset = 0;
     for line in all.split_inclusive(|&byte| byte == b'\n') {
         reader.line(line, offset).map_err(io)?;
@@ -99,7 +99,7 @@ fn unit(all: &[u8], told: Option<Unit>) -> (Unit, &'static str) {
     if let Some(unit) = told {
         return (unit, "--unit");
     }
-    let first = all.split(|&byte| byte == b'\n').find_map(Line::of);
+    let first = all.split(|&byte| byte == b'\n').find_map(StackLine::of);
     let is_own = first.is_some_and(|line| {
         let leaf = line.stack.rsplit(';').next().unwrap_or_default();
         names::lock_frame(leaf).is_some()
@@ -111,16 +111,16 @@ fn unit(all: &[u8], told: Option<Unit>) -> (Unit, &'static str) {
 }
 
 /// A frame that is known: its method and line.
-type Known = (u32, u32);
+type FrameIds = (u32, u32);
 
 /// Reads line after line.
-struct Reader {
-    summed: Summed,
+struct LineReader {
+    summed: SummedLog,
     unit: Unit,
-    frames: HashMap<String, Known>,
+    frames: HashMap<String, FrameIds>,
     /// The frames of the last stack, the outermost one first, and the stacks that they
     /// are the innermost frames of: stacks are sorted, mostly.
-    last: Vec<(Known, u32)>,
+    last: Vec<(FrameIds, u32)>,
     /// Lines whose lock is not known.
     without_lock: u64,
     /// The unit is a guess.
@@ -129,18 +129,18 @@ struct Reader {
     fraction_at: Option<u64>,
 }
 
-impl Reader {
-    fn new(mut summed: Summed, (unit, why): (Unit, &'static str)) -> Reader {
+impl LineReader {
+    fn new(mut summed: SummedLog, (unit, why): (Unit, &'static str)) -> LineReader {
         let value = format!("{} ({why})", unit.name());
         summed.importer.header.metadata.push((UNIT.to_owned(), value));
         let (frames, last, without_lock) = Default::default();
         let (is_assumed, fraction_at) = (why == ASSUMED, None);
-        Reader { summed, unit, frames, last, without_lock, is_assumed, fraction_at }
+        LineReader { summed, unit, frames, last, without_lock, is_assumed, fraction_at }
     }
 
     fn line(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let len = bytes.len() as u64;
-        let Some(line) = Line::of(bytes) else {
+        let Some(line) = StackLine::of(bytes) else {
             if !line::is_blank(bytes) {
                 let what = "no stack with a number; the line was left out";
                 self.summed.importer.add_damage(offset, what, len);
@@ -167,20 +167,20 @@ impl Reader {
     }
 
     /// What a line's number says.
-    fn waits(&self, line: &Line<'_>) -> Option<Waits> {
+    fn waits(&self, line: &StackLine<'_>) -> Option<WaitTotals> {
         let number = line.scaled(self.unit.ns().unwrap_or(1))?;
         Some(match self.unit {
-            Unit::Samples => Waits { count: number, wait_ns: 0 },
+            Unit::Samples => WaitTotals { count: number, wait_ns: 0 },
             // How often is not known: once at least.
-            _ => Waits { count: number.min(1), wait_ns: number },
+            _ => WaitTotals { count: number.min(1), wait_ns: number },
         })
     }
 
-    fn add(&mut self, stack: &str, waits: Waits) -> io::Result<()> {
+    fn add(&mut self, stack: &str, waits: WaitTotals) -> io::Result<()> {
         let most = crate::limits::MAX_DEPTH as usize;
         let mut frames: Vec<&str> = stack.rsplit(';').take(most).collect();
         let is_cut = frames.len() == most;
-        let site = Site::take(&mut frames);
+        let site = StackSite::take(&mut frames);
         if is_cut {
             // There is room for the frame that says so.
             frames.truncate(most - 2);
@@ -216,7 +216,7 @@ impl Reader {
         Ok(parent)
     }
 
-    fn frame(&mut self, frame: &str) -> io::Result<Known> {
+    fn frame(&mut self, frame: &str) -> io::Result<FrameIds> {
         if let Some(&known) = self.frames.get(frame) {
             return Ok(known);
         }
@@ -251,15 +251,15 @@ impl Reader {
 }
 
 /// Who waits for what, as the first and the last frame of a stack say it.
-struct Site<'f> {
+struct StackSite<'f> {
     thread: Option<&'f str>,
     kind: WaitKind,
     lock: LockName,
 }
 
-impl<'f> Site<'f> {
+impl<'f> StackSite<'f> {
     /// Takes these frames from a stack, the innermost one first.
-    fn take(frames: &mut Vec<&'f str>) -> Site<'f> {
+    fn take(frames: &mut Vec<&'f str>) -> StackSite<'f> {
         let leaf = frames.first().copied().unwrap_or_default();
         let own = names::lock_frame(leaf);
         // Of a stack of one frame, that is what is known.
@@ -271,7 +271,7 @@ impl<'f> Site<'f> {
         }
         if let Some((kind, lock)) = own {
             frames.remove(0);
-            return Site { thread, kind, lock };
+            return StackSite { thread, kind, lock };
         }
         let (leaf, suffix) = line::without_suffix(leaf);
         let class = names::class_frame(leaf).filter(|_| suffix == "_[i]" && !frames.is_empty());
@@ -279,11 +279,11 @@ impl<'f> Site<'f> {
             let functions = frames.iter().map(|frame| line::without_suffix(frame).0);
             // What is not known to be contention is none.
             let kind = kinds::of_java(functions).unwrap_or(WaitKind::Park);
-            return Site { thread, kind, lock: LockName::default() };
+            return StackSite { thread, kind, lock: LockName::default() };
         };
         frames.remove(0);
         let functions = frames.iter().map(|frame| line::without_suffix(frame).0);
         let kind = kinds::of_class(class, functions);
-        Site { thread, kind, lock: LockName::of_class(class) }
+        StackSite { thread, kind, lock: LockName::of_class(class) }
     }
 }

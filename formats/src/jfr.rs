@@ -34,16 +34,16 @@ use crate::{
     limits::jfr::{AT_ONCE, MAX_AT_ONCE, MAX_CHUNKS, WHOLE},
     recording::{Recording, ShortWaits},
 };
-use block::{Block, Blocks};
-use chunk::{Chunk, HEADER_LEN, MAGIC};
+use block::{EventBlock, EventBlocks};
+use chunk::{HEADER_LEN, JfrChunk, MAGIC};
 use constants::{Constants, METADATA};
 use layout::{Layouts, Tells};
-use metadata::{Types, Values};
-use names::Names;
+use metadata::{FieldValues, TypeTable};
+use names::ChunkNames;
 use rayon::prelude::*;
 use std::{io, sync::Arc};
 use tyrion_wire::header::{Header, RecordingState};
-use write::{OfChunk, Writer};
+use write::{LogBuilder, OfChunk};
 
 /// Java Flight Recorder.
 pub const INPUT: Input = Input {
@@ -95,7 +95,7 @@ fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
         let needed = HEADER_LEN;
         return Err(Error::CutHeader { log: name.to_owned(), len: len as u64, needed });
     }
-    let found = Found::of(all);
+    let found = FileParts::of(all);
     // Of chunks put together by hand a later one may be older.
     let starts = found.chunks.iter().map(|chunk| chunk.header.start_wall_ns);
     let start_ns = starts.min().unwrap_or(0);
@@ -110,7 +110,7 @@ fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
     let mut importer = Importer::new(INPUT, name, header).map_err(io)?;
     importer.set_short_waits(ShortWaits::Unknown);
     found.tell_damage(all, &mut importer);
-    let mut writer = Writer::new(importer);
+    let mut writer = LogBuilder::new(importer);
     read_chunks(&found.chunks, &mut writer).map_err(io)?;
     let ends = found.chunks.iter().map(|chunk| {
         let header = &chunk.header;
@@ -120,19 +120,19 @@ fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
 }
 
 /// What a file consists of.
-struct Found<'a> {
+struct FileParts<'a> {
     /// Those that are read.
-    chunks: Vec<Chunk<'a>>,
+    chunks: Vec<JfrChunk<'a>>,
     /// Where a chunk stands whose numbers are not compressed, and its length.
     plain: Vec<(u64, u64)>,
     /// Where what is no chunk begins.
     end: usize,
 }
 
-impl<'a> Found<'a> {
+impl<'a> FileParts<'a> {
     /// The chunks of a file, as far as they follow one another.
-    fn of(bytes: &'a [u8]) -> Found<'a> {
-        let mut found = Found { chunks: Vec::new(), plain: Vec::new(), end: 0 };
+    fn of(bytes: &'a [u8]) -> FileParts<'a> {
+        let mut found = FileParts { chunks: Vec::new(), plain: Vec::new(), end: 0 };
         while let Some(rest) = bytes.get(found.end..).filter(|rest| !rest.is_empty()) {
             let offset = found.end as u64;
             let Ok((_, header)) = chunk::header(rest) else { break };
@@ -144,7 +144,7 @@ impl<'a> Found<'a> {
             let is_whole = own.is_some();
             let own = own.unwrap_or(rest);
             match header.is_compressed {
-                true => found.chunks.push(Chunk { offset, header, bytes: own, is_whole }),
+                true => found.chunks.push(JfrChunk { offset, header, bytes: own, is_whole }),
                 false => found.plain.push((offset, own.len() as u64)),
             }
             found.end += own.len();
@@ -154,7 +154,7 @@ impl<'a> Found<'a> {
 
     /// Whether all was written.
     fn state(&self) -> RecordingState {
-        let is_whole = |chunk: &Chunk<'_>| chunk.is_whole && chunk.header.is_finished;
+        let is_whole = |chunk: &JfrChunk<'_>| chunk.is_whole && chunk.header.is_finished;
         match self.chunks.iter().all(is_whole) {
             true => RecordingState::Closed,
             false => RecordingState::Recording,
@@ -195,12 +195,12 @@ impl<'a> Found<'a> {
 }
 
 /// Chunks that are read together: several short ones, or a long one.
-fn batches<'c, 'a>(chunks: &'c [Chunk<'a>]) -> impl Iterator<Item = &'c [Chunk<'a>]> {
+fn batches<'c, 'a>(chunks: &'c [JfrChunk<'a>]) -> impl Iterator<Item = &'c [JfrChunk<'a>]> {
     let mut rest = chunks;
     std::iter::from_fn(move || {
         let mut len = rest.first()?.bytes.len();
         let mut count = 1;
-        let fits = |len: usize, next: &Chunk<'_>| len + next.bytes.len() <= AT_ONCE;
+        let fits = |len: usize, next: &JfrChunk<'_>| len + next.bytes.len() <= AT_ONCE;
         while let Some(next) = rest.get(count).filter(|next| fits(len, next))
             && count < MAX_AT_ONCE
         {
@@ -214,8 +214,8 @@ fn batches<'c, 'a>(chunks: &'c [Chunk<'a>]) -> impl Iterator<Item = &'c [Chunk<'
 }
 
 /// Reads chunks while those before them are written.
-fn read_chunks(chunks: &[Chunk<'_>], writer: &mut Writer) -> io::Result<()> {
-    let mut parsed: Vec<Parsed<'_, '_>> = Vec::new();
+fn read_chunks(chunks: &[JfrChunk<'_>], writer: &mut LogBuilder) -> io::Result<()> {
+    let mut parsed: Vec<ChunkParts<'_, '_>> = Vec::new();
     for batch in batches(chunks) {
         let before = std::mem::take(&mut parsed);
         match batch {
@@ -238,7 +238,7 @@ fn read_chunks(chunks: &[Chunk<'_>], writer: &mut Writer) -> io::Result<()> {
 
 /// What a chunk's events are read with.
 struct Keys<'a> {
-    types: Arc<Types>,
+    types: Arc<TypeTable>,
     layouts: Layouts,
     constants: Constants<'a>,
     /// What is damaged: where, in bytes from the chunk's start, and what.
@@ -246,11 +246,11 @@ struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    fn of(chunk: &Chunk<'a>) -> Keys<'a> {
+    fn of(chunk: &JfrChunk<'a>) -> Keys<'a> {
         let mut damaged = Vec::new();
         let types = types(chunk).unwrap_or_else(|| {
             damaged.push((0, "a chunk without readable metadata; its events were left out"));
-            Types::default()
+            TypeTable::default()
         });
         let types = Arc::new(types);
         let layouts = Layouts::of(&types);
@@ -264,25 +264,25 @@ impl<'a> Keys<'a> {
 }
 
 /// A chunk's metadata; where its header does not lead to them, they are looked for.
-fn types(chunk: &Chunk<'_>) -> Option<Types> {
-    let told = chunk.event_at(chunk.header.metadata_at, METADATA).and_then(Types::read);
+fn types(chunk: &JfrChunk<'_>) -> Option<TypeTable> {
+    let told = chunk.event_at(chunk.header.metadata_at, METADATA).and_then(TypeTable::read);
     told.or_else(|| {
         let found = chunk.events(HEADER_LEN).filter(|event| event.kind == METADATA);
-        found.filter_map(|event| Types::read(event.fields)).last()
+        found.filter_map(|event| TypeTable::read(event.fields)).last()
     })
 }
 
 /// A chunk that was read whole.
-struct Parsed<'c, 'a> {
-    chunk: &'c Chunk<'a>,
+struct ChunkParts<'c, 'a> {
+    chunk: &'c JfrChunk<'a>,
     keys: Keys<'a>,
-    blocks: Vec<Block>,
-    rare: Vec<(Tells, Values<'a>)>,
+    blocks: Vec<EventBlock>,
+    rare: Vec<(Tells, FieldValues<'a>)>,
 }
 
-fn parse<'c, 'a>(chunk: &'c Chunk<'a>) -> Parsed<'c, 'a> {
+fn parse<'c, 'a>(chunk: &'c JfrChunk<'a>) -> ChunkParts<'c, 'a> {
     let mut keys = Keys::of(chunk);
-    let mut events = Blocks::new(chunk, &keys.types, &keys.layouts);
+    let mut events = EventBlocks::new(chunk, &keys.types, &keys.layouts);
     let mut blocks = Vec::new();
     while let Some(block) = events.next() {
         blocks.push(block);
@@ -290,11 +290,11 @@ fn parse<'c, 'a>(chunk: &'c Chunk<'a>) -> Parsed<'c, 'a> {
     let damaged = damage_of(&events, chunk);
     let rare = events.rare;
     keys.damaged.extend(damaged);
-    Parsed { chunk, keys, blocks, rare }
+    ChunkParts { chunk, keys, blocks, rare }
 }
 
-fn write_parsed(parsed: Vec<Parsed<'_, '_>>, writer: &mut Writer) -> io::Result<()> {
-    for Parsed { chunk, keys, blocks, rare } in parsed {
+fn write_parsed(parsed: Vec<ChunkParts<'_, '_>>, writer: &mut LogBuilder) -> io::Result<()> {
+    for ChunkParts { chunk, keys, blocks, rare } in parsed {
         tell_damage(chunk, &keys.damaged, writer);
         let mut of = of_chunk(chunk, &keys);
         writer.take_facts(&of, &rare);
@@ -304,18 +304,18 @@ fn write_parsed(parsed: Vec<Parsed<'_, '_>>, writer: &mut Writer) -> io::Result<
     Ok(())
 }
 
-fn of_chunk<'c, 'a>(chunk: &Chunk<'a>, keys: &'c Keys<'a>) -> OfChunk<'c, 'a> {
+fn of_chunk<'c, 'a>(chunk: &JfrChunk<'a>, keys: &'c Keys<'a>) -> OfChunk<'c, 'a> {
     let (constants, types) = (&keys.constants, &keys.types);
-    OfChunk { chunk: *chunk, constants, types, names: Names::new(chunk.bytes.len()) }
+    OfChunk { chunk: *chunk, constants, types, names: ChunkNames::new(chunk.bytes.len()) }
 }
 
 /// Writes a block of a long chunk while the next one is read.
-fn read_long(chunk: &Chunk<'_>, writer: &mut Writer) -> io::Result<()> {
+fn read_long(chunk: &JfrChunk<'_>, writer: &mut LogBuilder) -> io::Result<()> {
     let keys = Keys::of(chunk);
     tell_damage(chunk, &keys.damaged, writer);
     let mut of = of_chunk(chunk, &keys);
-    let mut events = Blocks::new(chunk, &keys.types, &keys.layouts);
-    let mut last: Option<Block> = None;
+    let mut events = EventBlocks::new(chunk, &keys.types, &keys.layouts);
+    let mut last: Option<EventBlock> = None;
     loop {
         let rare = std::mem::take(&mut events.rare);
         writer.take_facts(&of, &rare);
@@ -335,7 +335,7 @@ fn read_long(chunk: &Chunk<'_>, writer: &mut Writer) -> io::Result<()> {
 }
 
 /// What was found damaged while events were read.
-fn damage_of(events: &Blocks<'_, '_>, chunk: &Chunk<'_>) -> Vec<(usize, &'static str)> {
+fn damage_of(events: &EventBlocks<'_, '_>, chunk: &JfrChunk<'_>) -> Vec<(usize, &'static str)> {
     let what = "an event cannot be read; it was left out";
     let mut damaged: Vec<_> = events.damaged.iter().map(|&at| (at, what)).collect();
     damaged.extend(&events.left_out);
@@ -347,7 +347,7 @@ fn damage_of(events: &Blocks<'_, '_>, chunk: &Chunk<'_>) -> Vec<(usize, &'static
 }
 
 /// Tells that names are missing because they would have taken too long.
-fn tell_exhausted(chunk: &Chunk<'_>, keys: &Keys<'_>, writer: &mut Writer) {
+fn tell_exhausted(chunk: &JfrChunk<'_>, keys: &Keys<'_>, writer: &mut LogBuilder) {
     if keys.constants.is_exhausted() {
         let what = "constants that are too long for how often they are asked for; later names are \
                     missing";
@@ -355,7 +355,7 @@ fn tell_exhausted(chunk: &Chunk<'_>, keys: &Keys<'_>, writer: &mut Writer) {
     }
 }
 
-fn tell_damage(chunk: &Chunk<'_>, damaged: &[(usize, &'static str)], writer: &mut Writer) {
+fn tell_damage(chunk: &JfrChunk<'_>, damaged: &[(usize, &'static str)], writer: &mut LogBuilder) {
     for &(at, what) in damaged {
         let offset = chunk.offset.saturating_add(at as u64);
         writer.importer.add_damage(offset, what, 0);

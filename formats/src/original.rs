@@ -23,7 +23,7 @@ use crate::{
     limits::{MAX_DAMAGE, original::charges},
     recording::{Lacks, Recording},
 };
-use line::{Block, Clock};
+use line::{ClockBase, LineBlock};
 use pair::Pairs;
 use rayon::prelude::*;
 use tyrion_wire::header::{Header, RecordingState};
@@ -60,11 +60,11 @@ const BLOCK: usize = 1 << 22;
 fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
     let io = |source| Error::Io { log: name.to_owned(), source };
     let all = bytes.settled(0, bytes.len()).unwrap_or_default();
-    let (mut pairs, mut damaged) = (Pairs::default(), Damaged::default());
-    let (blocks, clock) = (blocks(all), Clock::of(all));
+    let (mut pairs, mut damaged) = (Pairs::default(), DamagedLines::default());
+    let (blocks, clock) = (blocks(all), ClockBase::of(all));
     for batch in blocks.chunks(rayon::current_num_threads().max(1)) {
-        let read: Vec<Block> =
-            batch.par_iter().map(|(at, block)| Block::read(block, *at, clock)).collect();
+        let read: Vec<LineBlock> =
+            batch.par_iter().map(|(at, block)| LineBlock::read(block, *at, clock)).collect();
         for block in read {
             pairs.take(&block);
             block.damaged.into_iter().for_each(|place| damaged.add(place));
@@ -135,14 +135,14 @@ fn header(pairs: &Pairs, is_torn: bool) -> Header {
 
 /// Lines that are no events: offset and length.
 #[derive(Default)]
-struct Damaged {
+struct DamagedLines {
     first: Vec<(u64, u64)>,
     /// The last of those that are beyond the first few, and how many these are.
     last: (u64, u64),
     more: u64,
 }
 
-impl Damaged {
+impl DamagedLines {
     fn add(&mut self, place: (u64, u64)) {
         if self.first.len() < MAX_DAMAGE {
             self.first.push(place);

@@ -18,12 +18,12 @@ use crate::{
     input::Input,
     limits::MAX_PROFILE,
     recording::{Lacks, Recording},
-    summed::Summed,
+    summed::SummedLog,
 };
-use message::{Fields, Value};
-use sample::Reader;
+use message::{FieldValue, MessageFields};
+use sample::SampleReader;
 use tables::Tables;
-use values::Chosen;
+use values::WaitValues;
 
 /// Profiles of pprof.
 pub const INPUT: Input = Input {
@@ -52,16 +52,16 @@ const START_LEN: usize = 4096;
 /// of a sample, or of the period.
 fn is_profile(start: &[u8]) -> bool {
     let mut has_type = false;
-    for field in Fields::new(start) {
+    for field in MessageFields::new(start) {
         let fits = match (field.number, field.value) {
-            (1 | 11, Value::Bytes(bytes)) => {
+            (1 | 11, FieldValue::Bytes(bytes)) => {
                 let is_type = is_value_type(bytes);
                 has_type |= is_type;
                 is_type
             }
-            (2..=5, Value::Bytes(bytes)) => Fields::is_whole(bytes),
-            (6 | 13, Value::Bytes(_)) => true,
-            (7..=10 | 12..=15, Value::Number(_)) => true,
+            (2..=5, FieldValue::Bytes(bytes)) => MessageFields::is_whole(bytes),
+            (6 | 13, FieldValue::Bytes(_)) => true,
+            (7..=10 | 12..=15, FieldValue::Number(_)) => true,
             _ => false,
         };
         if !fits {
@@ -73,10 +73,10 @@ fn is_profile(start: &[u8]) -> bool {
 
 /// Whether this is a name and a unit.
 fn is_value_type(bytes: &[u8]) -> bool {
-    let mut fields = Fields::new(bytes);
+    let mut fields = MessageFields::new(bytes);
     let are_numbers = fields
         .by_ref()
-        .all(|field| matches!((field.number, field.value), (1 | 2, Value::Number(_))));
+        .all(|field| matches!((field.number, field.value), (1 | 2, FieldValue::Number(_))));
     are_numbers && fields.torn_at.is_none() && !bytes.is_empty()
 }
 
@@ -95,20 +95,20 @@ fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
     }
     let types = tables.types();
     let wanted = bytes.hints().sample_type.as_deref();
-    let chosen = Chosen::of(&types, wanted).map_err(|what| match wanted {
+    let chosen = WaitValues::of(&types, wanted).map_err(|what| match wanted {
         // The file is not to blame for what is asked of it.
         Some(_) => Error::Unclear { log: name.to_owned(), what },
         None => malformed(what),
     })?;
-    let summed = Summed::new(INPUT, name, tables.start_ns, tables.duration_ns).map_err(io)?;
-    let mut reader = Reader::new(summed, &tables, chosen, file.len());
+    let summed = SummedLog::new(INPUT, name, tables.start_ns, tables.duration_ns).map_err(io)?;
+    let mut reader = SampleReader::new(summed, &tables, chosen, file.len());
     reader.summed.importer.header.metadata.push(("values".to_owned(), told(&types, &chosen)));
     if let Some(at) = tables.torn_at {
         let what = "no field begins here; what comes after it was left out";
         reader.summed.importer.add_damage(at as u64, what, (file.len() - at) as u64);
     }
-    for field in Fields::new(file).filter(|field| field.number == tables::SAMPLE) {
-        let Value::Bytes(sample) = field.value else { continue };
+    for field in MessageFields::new(file).filter(|field| field.number == tables::SAMPLE) {
+        let FieldValue::Bytes(sample) = field.value else { continue };
         if !reader.sample(sample).map_err(io)? {
             let what = "a sample that is damaged, or has a value that is no sum of waits; it was \
                         left out";
@@ -130,7 +130,7 @@ fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
 /// Which values were read: `contentions/count, delay/nanoseconds`.
 fn told(
     types: &[(std::borrow::Cow<'_, str>, std::borrow::Cow<'_, str>)],
-    chosen: &Chosen,
+    chosen: &WaitValues,
 ) -> String {
     let places = [chosen.count, chosen.time.map(|(at, _)| at)];
     let read: Vec<_> =

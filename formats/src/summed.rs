@@ -29,13 +29,13 @@ const NO_THREAD: &str = "unknown thread";
 
 /// How often threads waited, and how long in all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Waits {
+pub(crate) struct WaitTotals {
     pub(crate) count: u64,
     pub(crate) wait_ns: u64,
 }
 
 /// Makes a recording of sums.
-pub(crate) struct Summed {
+pub(crate) struct SummedLog {
     pub(crate) importer: Importer,
     lane: Option<LaneId>,
     threads: HashMap<String, u32>,
@@ -44,13 +44,13 @@ pub(crate) struct Summed {
     locks: HashMap<(u32, u32, u32), u32>,
     identities: HashMap<String, u32>,
     /// By thread and site.
-    sums: HashMap<(u32, u32), Waits>,
+    sums: HashMap<(u32, u32), WaitTotals>,
     names_threads: bool,
     duration_ns: u64,
     is_empty: bool,
 }
 
-impl Summed {
+impl SummedLog {
     /// For a file of this name. `start_wall_ns` is Unix time, 0 if it is not known when
     /// the profile was made; `duration_ns` is 0 if it is not known for how long.
     pub(crate) fn new(
@@ -58,7 +58,7 @@ impl Summed {
         name: &str,
         start_wall_ns: u64,
         duration_ns: u64,
-    ) -> io::Result<Summed> {
+    ) -> io::Result<SummedLog> {
         let header = Header {
             wall_ns: start_wall_ns,
             mono_ns: 0,
@@ -71,7 +71,7 @@ impl Summed {
         let (threads, locks, identities, sums) = Default::default();
         let (lane, names_threads) = (None, false);
         let is_empty = true;
-        Ok(Summed {
+        Ok(SummedLog {
             importer,
             lane,
             threads,
@@ -135,7 +135,7 @@ impl Summed {
     }
 
     /// Adds waits of a thread at a site.
-    pub(crate) fn add(&mut self, thread: u32, site: u32, waits: Waits) -> io::Result<()> {
+    pub(crate) fn add(&mut self, thread: u32, site: u32, waits: WaitTotals) -> io::Result<()> {
         if waits.count == 0 {
             return Ok(());
         }
@@ -157,7 +157,7 @@ impl Summed {
 
     fn write(&mut self) -> io::Result<()> {
         let lane = self.lane();
-        let mut sums: Vec<((u32, u32), Waits)> = self.sums.drain().collect();
+        let mut sums: Vec<((u32, u32), WaitTotals)> = self.sums.drain().collect();
         sums.sort_unstable_by_key(|(key, _)| *key);
         for ((thread, site), waits) in sums {
             self.importer.log.cell(lane, &cell(thread, site, waits, self.duration_ns))?;
@@ -176,8 +176,8 @@ impl Summed {
 }
 
 /// A cell of waits that are as long as their average.
-fn cell(thread: u32, site: u32, waits: Waits, duration_ns: u64) -> Cell {
-    let Waits { count, wait_ns } = waits;
+fn cell(thread: u32, site: u32, waits: WaitTotals, duration_ns: u64) -> Cell {
+    let WaitTotals { count, wait_ns } = waits;
     let mean_ns = wait_ns / count.max(1);
     let mut histogram = [0; BUCKETS];
     if let Some(waits) = histogram.get_mut(bucket(mean_ns)) {

@@ -8,9 +8,9 @@ mod class;
 mod program;
 mod random;
 
-use super::{Account, Checked, Logged, Places, Way, places, setup};
+use super::{Account, CodePlaces, LogExpectation, ProgramLog, RecordingWay, places, setup};
 use crate::support::{Jdk, instruments, on_jdks, text};
-use program::{Folders, Program};
+use program::{Folders, GeneratedProgram};
 use std::{fmt::Write, fs, path::Path};
 
 on_jdks!(whole: everywhere all);
@@ -64,11 +64,11 @@ fn check_compiled(jdk: &Jdk, seeds: &[u64]) -> String {
     let (first, later) = (folder.path().join("first"), folder.path().join("later"));
     let folders = Folders { first: &first, later: &later };
     let mut numbers = 0;
-    let programs: Vec<Program> =
+    let programs: Vec<GeneratedProgram> =
         seeds.iter().map(|&seed| program::program(seed, &folders, &mut numbers)).collect();
     compile(folder.path(), &programs, &folders);
     let agent = instruments(folder.path());
-    let mut known = Places::new();
+    let mut known = CodePlaces::new();
     for seed in seeds {
         for folder in [&first, &later] {
             let prefix = format!("generated/p{seed}/C");
@@ -84,7 +84,7 @@ fn check_compiled(jdk: &Jdk, seeds: &[u64]) -> String {
             programs.iter().flat_map(|program| &program.script).map(String::as_str).collect();
         fs::write(&script, lines.join("\n")).unwrap();
         for mode in ["contention", "trace"] {
-            let way = Way { mode, attached: false };
+            let way = RecordingWay { mode, attached: false };
             let differences = check_jvm(jdk, way, &script, &agent, &known);
             if !differences.is_empty() {
                 tell(&mut wrong, jdk, way, seeds, &differences);
@@ -95,7 +95,7 @@ fn check_compiled(jdk: &Jdk, seeds: &[u64]) -> String {
 }
 
 /// What differs, and how to see it again.
-fn tell(wrong: &mut String, jdk: &Jdk, way: Way, seeds: &[u64], differences: &[String]) {
+fn tell(wrong: &mut String, jdk: &Jdk, way: RecordingWay, seeds: &[u64], differences: &[String]) {
     let (seed, count, major, many) = (seeds[0], seeds.len(), jdk.major, differences.len());
     writeln!(wrong, "{way:?} on JDK {major}, seeds from {seed}: {many} differences").unwrap();
     for difference in &differences[..many.min(TOLD)] {
@@ -111,7 +111,7 @@ fn tell(wrong: &mut String, jdk: &Jdk, way: Way, seeds: &[u64], differences: &[S
 }
 
 /// With variables and lines, and without; the first ones of a name, and the later ones.
-fn compile(folder: &Path, programs: &[Program], folders: &Folders) {
+fn compile(folder: &Path, programs: &[GeneratedProgram], folders: &Folders) {
     let jobs = [(false, false), (false, true), (true, false), (true, true)];
     std::thread::scope(|scope| {
         for (is_later, is_stripped) in jobs {
@@ -138,12 +138,18 @@ fn compile(folder: &Path, programs: &[Program], folders: &Folders) {
 }
 
 /// What differs between what the programs know and what the log has.
-fn check_jvm(jdk: &Jdk, way: Way, script: &Path, agent: &Path, known: &Places) -> Vec<String> {
+fn check_jvm(
+    jdk: &Jdk,
+    way: RecordingWay,
+    script: &Path,
+    agent: &Path,
+    known: &CodePlaces,
+) -> Vec<String> {
     let main = format!("Generated {}", text(script));
     let program = way.program(jdk, &main, script.parent().unwrap());
     let recording = program.flag(format!("-javaagent:{}", text(agent))).record();
-    let (logged, account) = (Logged::open(&recording.log), Account::of(&recording.said));
-    let checked = Checked {
+    let (logged, account) = (ProgramLog::open(&recording.log), Account::of(&recording.said));
+    let checked = LogExpectation {
         logged: &logged,
         account: &account,
         places: known,

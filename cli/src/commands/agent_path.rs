@@ -2,7 +2,7 @@
 
 use crate::{
     agent::{self, AGENT, Libc},
-    outcome::{CommandResult, Done, Failure},
+    outcome::{CommandResult, Completion, Failure},
 };
 use clap::Args;
 use std::{
@@ -52,7 +52,7 @@ pub fn run(args: AgentPathArgs) -> CommandResult {
         // To the byte, for what the shell puts into a command.
         false => out.write_all(&[path.as_os_str().as_bytes(), b"\n"].concat()),
     };
-    written.map(|()| Done::Whole).map_err(|error| Failure::writing("stdout", &error))
+    written.map(|()| Completion::Whole).map_err(|error| Failure::writing("stdout", &error))
 }
 
 /// The program of a JVM that is named by its process id.

@@ -1,7 +1,7 @@
 //! `tyrion completions`.
 
 use super::Cli;
-use crate::outcome::{CommandResult, Done, Failure};
+use crate::outcome::{CommandResult, Completion, Failure};
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use std::io::Write;
@@ -19,5 +19,5 @@ pub fn run(args: CompletionsArgs) -> CommandResult {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "tyrion", &mut script);
     let written = std::io::stdout().write_all(&script);
-    written.map(|()| Done::Whole).map_err(|error| Failure::writing("stdout", &error))
+    written.map(|()| Completion::Whole).map_err(|error| Failure::writing("stdout", &error))
 }

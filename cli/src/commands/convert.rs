@@ -4,7 +4,7 @@ mod shown;
 mod style;
 
 use crate::{
-    files::{Target, say_written},
+    files::{OutputTarget, say_written},
     filters::{FilterArgs, JobsArg, ShapeArgs},
     inputs::InputArgs,
     logs,
@@ -15,12 +15,12 @@ use clap::{
     Args,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use shown::{InLog, Shown};
+use shown::{InLog, ProfileParts};
 use std::{
     io::{self, Write},
     path::PathBuf,
 };
-use style::Style;
+use style::RenderStyle;
 pub(super) use style::attribute;
 use tyrion_converters::outputs::{
     By, FORMATS, Feature, Format, Metric, Metrics, OutputOptions, Stream, by_name, names_where,
@@ -68,7 +68,7 @@ pub struct ConvertArgs {
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
     #[command(flatten)]
-    style: Style,
+    style: RenderStyle,
     #[command(flatten)]
     shape: ShapeArgs,
     #[command(flatten)]
@@ -133,20 +133,20 @@ pub fn run(args: ConvertArgs) -> CommandResult {
     for (_, target) in &targets {
         target.spare_logs()?;
     }
-    let job = Job { args: &args, filter, logs, targets, options: style.options() };
+    let job = Conversion { args: &args, filter, logs, targets, options: style.options() };
     args.jobs.run(|| job.run())?
 }
 
 /// What is to be converted, and what into.
-struct Job<'a> {
+struct Conversion<'a> {
     args: &'a ConvertArgs,
     filter: Filter,
     logs: Vec<Recording>,
-    targets: Vec<(&'static Format, Target)>,
+    targets: Vec<(&'static Format, OutputTarget)>,
     options: OutputOptions,
 }
 
-impl Job<'_> {
+impl Conversion<'_> {
     fn run(&self) -> CommandResult {
         let args = self.args;
         let (sums, lacks_owners) = self.aggregate();
@@ -176,7 +176,7 @@ impl Job<'_> {
         for line in notes.lines().into_iter().chain(of_timeline) {
             tell(&format!("note: {line}"));
         }
-        let made = Made { profile: &profile, timeline: timeline.as_ref() };
+        let made = OutputSource { profile: &profile, timeline: timeline.as_ref() };
         self.write(made, lacks_owners)?;
         Ok(done)
     }
@@ -197,8 +197,8 @@ impl Job<'_> {
     }
 
     /// What outputs show, when it was told what of that the filters leave nothing of.
-    fn shown(&self, sums: &Aggregate) -> Result<Shown, Failure> {
-        let shown = Shown::of(&self.targets, &self.options, &sums.profile);
+    fn shown(&self, sums: &Aggregate) -> Result<ProfileParts, Failure> {
+        let shown = ProfileParts::of(&self.targets, &self.options, &sums.profile);
         let waits = sums.events.saturating_add(sums.folded);
         let in_log = InLog { waits, acquisitions: sums.acquisitions };
         let missing = shown.missing(&sums.profile, &in_log, &self.filter);
@@ -212,7 +212,7 @@ impl Job<'_> {
         Ok(shown)
     }
 
-    fn write(&self, made: Made<'_>, lacks_owners: bool) -> Result<(), Failure> {
+    fn write(&self, made: OutputSource<'_>, lacks_owners: bool) -> Result<(), Failure> {
         let of_samples = targets_of_samples(self.args, made.profile);
         for (_, target, _) in &of_samples {
             target.spare_logs()?;
@@ -249,7 +249,7 @@ fn tell_many_samples(profile: &Profile, lacks_owners: bool) {
 }
 
 /// Whether waits are shown by an output that tells who had the lock.
-fn shows_owners(targets: &[(&'static Format, Target)], options: &OutputOptions) -> bool {
+fn shows_owners(targets: &[(&'static Format, OutputTarget)], options: &OutputOptions) -> bool {
     let is_by_waiter = !matches!(options.by, Some(By::Holder | By::Waker));
     let labels = targets.iter().any(|(format, _)| format.follows(Feature::ThreadLabel));
     options.thread_label && is_by_waiter && labels
@@ -260,13 +260,13 @@ fn shows_owners(targets: &[(&'static Format, Target)], options: &OutputOptions) 
 fn targets_of_samples(
     args: &ConvertArgs,
     profile: &Profile,
-) -> Vec<(&'static Format, Target, OutputOptions)> {
+) -> Vec<(&'static Format, OutputTarget, OutputOptions)> {
     let has_both = !profile.lacks_waits && !profile.samples.is_empty();
     let style = args.style.of_samples().filter(|_| args.to == ALL && has_both);
     let Some(style) = style else { return Vec::new() };
     let folder = args.output.clone().unwrap_or_default();
     let draws = FORMATS.iter().filter(|format| format.can_show(Metric::Wall));
-    let target = |format| Target::File(folder.join(default_file(format, &style)));
+    let target = |format| OutputTarget::File(folder.join(default_file(format, &style)));
     draws.map(|format| (format, target(format), style.options())).collect()
 }
 
@@ -291,10 +291,10 @@ fn samples(profile: &Profile) -> usize {
 }
 
 /// That what consists of a folder can be written there.
-fn check_folder(format: &Format, target: &Target) -> Result<(), Failure> {
+fn check_folder(format: &Format, target: &OutputTarget) -> Result<(), Failure> {
     let name = format.name;
     match target {
-        Target::File(path) if path.is_file() => Err(Failure::Usage(format!(
+        OutputTarget::File(path) if path.is_file() => Err(Failure::Usage(format!(
             "{name} is a folder of files, and {} is a file; name a folder with -o",
             path.display()
         ))),
@@ -306,7 +306,10 @@ fn check_folder(format: &Format, target: &Target) -> Result<(), Failure> {
 }
 
 /// What is written where. A stream can take but one file.
-fn targets(args: &ConvertArgs, style: &Style) -> Result<Vec<(&'static Format, Target)>, Failure> {
+fn targets(
+    args: &ConvertArgs,
+    style: &RenderStyle,
+) -> Result<Vec<(&'static Format, OutputTarget)>, Failure> {
     let targets = named_targets(args, style)?;
     for (format, target) in &targets {
         if matches!(format.stream, Stream::Folder(_)) {
@@ -324,9 +327,9 @@ fn targets(args: &ConvertArgs, style: &Style) -> Result<Vec<(&'static Format, Ta
 
 fn named_targets(
     args: &ConvertArgs,
-    style: &Style,
-) -> Result<Vec<(&'static Format, Target)>, Failure> {
-    let target = args.output.as_deref().map(Target::of);
+    style: &RenderStyle,
+) -> Result<Vec<(&'static Format, OutputTarget)>, Failure> {
+    let target = args.output.as_deref().map(OutputTarget::of);
     if args.to == ALL {
         let folder = args.output.clone().unwrap_or_default();
         if target.is_some_and(|target| target.is_stream()) || folder.is_file() {
@@ -339,16 +342,16 @@ fn named_targets(
                 .map_err(|error| Failure::writing(&folder.display().to_string(), &error))?;
         }
         let target = |format: &'static Format| {
-            (format, Target::File(folder.join(default_file(format, style))))
+            (format, OutputTarget::File(folder.join(default_file(format, style))))
         };
         return Ok(FORMATS.iter().map(target).collect());
     }
     let format = by_name(args.to).ok_or_else(|| Failure::new("unknown format"))?;
-    let target = target.unwrap_or_else(|| Target::File(default_file(format, style)));
+    let target = target.unwrap_or_else(|| OutputTarget::File(default_file(format, style)));
     Ok(vec![(format, target)])
 }
 
-fn default_file(format: &Format, style: &Style) -> PathBuf {
+fn default_file(format: &Format, style: &RenderStyle) -> PathBuf {
     let Some((stem, extension)) = format.default_file.split_once('.') else {
         return format.default_file.into();
     };
@@ -382,9 +385,9 @@ pub(super) fn write_usual(to: &str, logs: &[Recording], filter: &Filter) -> Resu
     let timeline = formats()
         .any(Format::shows_times)
         .then(|| Timeline::new(Source { logs, filter, ids, profile, packages: &[] }));
-    let made = Made { profile, timeline: timeline.as_ref() };
+    let made = OutputSource { profile, timeline: timeline.as_ref() };
     for format in formats() {
-        let target = Target::File(format.default_file.into());
+        let target = OutputTarget::File(format.default_file.into());
         target.spare_logs()?;
         write(format, &target, made, &OutputOptions::default())?;
     }
@@ -393,13 +396,13 @@ pub(super) fn write_usual(to: &str, logs: &[Recording], filter: &Filter) -> Resu
 
 /// What outputs are made of.
 #[derive(Clone, Copy)]
-struct Made<'a> {
+struct OutputSource<'a> {
     profile: &'a Profile,
     /// There if any output is made of it.
     timeline: Option<&'a Timeline<'a>>,
 }
 
-impl Made<'_> {
+impl OutputSource<'_> {
     fn write(
         self,
         format: &Format,
@@ -418,12 +421,12 @@ impl Made<'_> {
 
 fn write(
     format: &Format,
-    target: &Target,
-    made: Made<'_>,
+    target: &OutputTarget,
+    made: OutputSource<'_>,
     options: &OutputOptions,
 ) -> Result<(), Failure> {
     let stream = || target.write(|out| made.write(format, options, out));
-    let Target::File(path) = target else { return stream() };
+    let OutputTarget::File(path) = target else { return stream() };
     if target.is_stream() {
         return stream();
     }

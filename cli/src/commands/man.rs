@@ -1,7 +1,7 @@
 //! `tyrion man`.
 
 use super::Cli;
-use crate::outcome::{CommandResult, Done, Failure};
+use crate::outcome::{CommandResult, Completion, Failure};
 use clap::CommandFactory;
 use std::io::Write;
 
@@ -16,5 +16,5 @@ pub fn run() -> CommandResult {
         rendered.map_err(|error| Failure::new(format!("the manual: {error}")))?;
     }
     let written = std::io::stdout().write_all(&page);
-    written.map(|()| Done::Whole).map_err(|error| Failure::writing("stdout", &error))
+    written.map(|()| Completion::Whole).map_err(|error| Failure::writing("stdout", &error))
 }

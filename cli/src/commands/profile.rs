@@ -12,10 +12,10 @@ use super::{
 };
 use crate::{
     agent_options::AgentOptions,
-    files::Target,
+    files::OutputTarget,
     jvm::names::{JvmName, jvm_name},
     logs,
-    outcome::{CommandResult, Done, Failure, tell_error},
+    outcome::{CommandResult, Completion, Failure, tell_error},
     progress, shell,
     signals::Interrupts,
     terminal,
@@ -89,7 +89,7 @@ pub struct ProfileArgs {
 /// Records, and reports.
 pub fn run(args: ProfileArgs) -> CommandResult {
     args.agent.check()?;
-    let page = Target::of(&args.output);
+    let page = OutputTarget::of(&args.output);
     if page.is_stream() {
         return Err(Failure::Usage(
             "-o must name a file; to write the page elsewhere, use tyrion report --html".to_owned(),
@@ -134,11 +134,11 @@ fn of_command(args: &ProfileArgs) -> CommandResult {
     let (status, newest) = record(&args.command, log, &args.agent)?;
     let reported = match newest.is_empty() {
         // Why has been told.
-        true => Ok(Done::Program(1)),
+        true => Ok(Completion::Program(1)),
         false => report_all(args, &newest),
     };
     match (status, reported) {
-        (Done::Program(0), reported) => reported,
+        (Completion::Program(0), reported) => reported,
         // How the program ended is told by the status, so this is told in words.
         (status, Err(failure)) => {
             tell_error(&failure.to_string());
@@ -186,7 +186,7 @@ fn report(args: &ProfileArgs, logs: &[Recording], filter: &Filter) -> CommandRes
     let printed = std::io::stdout().write_all(text.as_bytes());
     printed.map_err(|error| Failure::writing("stdout", &error))?;
     let whole = Report::new(VERSION, &findings, &options, &[]);
-    write_page(&whole, findings.profile(), &Target::of(&args.output))?;
+    write_page(&whole, findings.profile(), &OutputTarget::of(&args.output))?;
     if let Some(to) = args.to {
         convert::write_usual(to, logs, filter)?;
     }

@@ -24,7 +24,7 @@ pub const FEW: usize = 5;
 pub struct SectionArgs {
     /// Only these sections, separated by commas [default: all that the logs
     /// have data for]
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Names)]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = SectionNames)]
     section: Vec<&'static str>,
     /// Show at most N rows of each table, 0 for all, and at most N groups of threads
     /// in trees [default: text is brief, with 5 rows of the tables that matter most;
@@ -49,9 +49,9 @@ pub struct SectionArgs {
 
 /// The names in the registry of sections, as values of an option.
 #[derive(Clone)]
-struct Names;
+struct SectionNames;
 
-impl TypedValueParser for Names {
+impl TypedValueParser for SectionNames {
     type Value = &'static str;
 
     fn parse_ref(

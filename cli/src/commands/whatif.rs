@@ -6,7 +6,7 @@ mod documented;
 mod shown;
 
 use crate::{
-    files::Target,
+    files::OutputTarget,
     filters::{JobsArg, lock_value},
     inputs::InputArgs,
     logs,
@@ -102,12 +102,12 @@ struct Document {
     /// The prediction for each change.
     predictions: Vec<Prediction>,
     /// Changes for which there is no answer. If that is all of them, the command fails.
-    refused: Vec<Refused>,
+    refused: Vec<Refusal>,
 }
 
 /// A change for which there is no prediction.
 #[derive(Debug, Default, Serialize)]
-struct Refused {
+struct Refusal {
     /// The change, as in `predictions`.
     change: String,
     /// Why there is none.
@@ -131,7 +131,7 @@ pub fn run(args: WhatifArgs) -> CommandResult {
     // What is no pattern is plain text, such as int[].
     let pattern = lock_value(&args.lock).or_else(|_| lock_value(&regex::escape(&args.lock)));
     let pattern = pattern.map_err(|error| Failure::Usage(format!("--lock: {error}")))?;
-    let target = args.output.as_deref().map_or(Target::Stdout, Target::of);
+    let target = args.output.as_deref().map_or(OutputTarget::Stdout, OutputTarget::of);
     let logs = logs::open_all(&args.logs, &args.inputs)?;
     args.inputs.tell_unused(logs.iter());
     target.spare_logs()?;
@@ -152,8 +152,8 @@ pub fn run(args: WhatifArgs) -> CommandResult {
             escaped(&json).into_owned() + "\n"
         } else {
             let style = match target {
-                Target::Stdout => terminal::style(),
-                Target::File(_) => text::Style::default(),
+                OutputTarget::Stdout => terminal::style(),
+                OutputTarget::File(_) => text::Style::default(),
             };
             text::view(&shown::view(&document, &args.changes()), &style)
         };
@@ -165,7 +165,7 @@ pub fn run(args: WhatifArgs) -> CommandResult {
 fn answer(
     args: &WhatifArgs,
     evidence: &Evidence<'_>,
-    chosen: choose::Chosen,
+    chosen: choose::LockChoice,
 ) -> Result<Document, Failure> {
     let question = |change: Change| Question {
         group: chosen.group,
@@ -188,7 +188,7 @@ fn answer(
         match answer {
             Ok(prediction) => document.predictions.push(prediction),
             Err(reason) => {
-                document.refused.push(Refused { change: change.to_string(), reason });
+                document.refused.push(Refusal { change: change.to_string(), reason });
             }
         }
     }

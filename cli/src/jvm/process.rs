@@ -13,12 +13,12 @@ mod handle;
 pub mod reach;
 mod root;
 
-use crate::logs::Files;
+use crate::logs::LogFiles;
 use credentials::{Credentials, field};
 use folder::{Folder, allows_programs};
 use handle::{Process, shares_namespace};
 use reach::unreadable;
-use root::{Root, open_regular};
+use root::{RootFolder, open_regular};
 use std::{
     ffi::{OsStr, OsString},
     fs::File,
@@ -50,7 +50,7 @@ pub struct JvmProcess {
     uid: u32,
     /// Whether it was started so that nobody can attach to it.
     refuses: bool,
-    root: Root,
+    root: RootFolder,
     /// Its root folder, by our paths.
     root_here: PathBuf,
     /// Whether rights of its that the kernel tells of count here, too.
@@ -116,7 +116,7 @@ impl JvmProcess {
         let seen = Observation::of(&process)?;
         // With root's rights up to here.
         seen.credentials.take_on(&process)?;
-        let root = Root::new(seen.root, seen.credentials.uid).map_err(failed)?;
+        let root = RootFolder::new(seen.root, seen.credentials.uid).map_err(failed)?;
         let options = process.read("cmdline").unwrap_or_default();
         Ok(JvmProcess {
             refuses: options.contains("+DisableAttachMechanism"),
@@ -286,7 +286,7 @@ impl ProgramIdentity {
     }
 }
 
-impl Files for JvmProcess {
+impl LogFiles for JvmProcess {
     fn open(&self, path: &Path) -> io::Result<File> {
         open_regular(&self.root.find(path)?)
     }

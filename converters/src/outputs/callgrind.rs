@@ -13,13 +13,13 @@ mod stale;
 use super::{
     By, Format, Metrics, OutputOptions,
     create::{write as write_file, write_new},
-    facts::Kinds,
-    rows::{Column, Rows},
-    tree::{Leaves, StateLeaves, Tree},
+    facts::RowKinds,
+    rows::{RowColumn, Rows},
+    tree::{Leaves, StackTree, StateLeaves},
 };
 use body::Body;
 use graph::Graph;
-use parts::Part;
+use parts::ThreadPart;
 use rayon::prelude::*;
 use std::{
     fs::File,
@@ -60,38 +60,38 @@ const MORE_COLUMNS: usize = 5;
 const ALL_COLUMNS: usize = 9;
 
 /// Everything that the parts of a profile have in common.
-struct Shared<'p> {
+struct PartContext<'p> {
     profile: &'p Profile,
     rows: Rows<'p>,
-    tree: Tree,
+    tree: StackTree,
     graph: Graph,
     /// What the costs are, in their order.
-    columns: Vec<Column>,
-    kinds: Kinds,
+    columns: Vec<RowColumn>,
+    kinds: RowKinds,
     by: By,
 }
 
-impl<'p> Shared<'p> {
-    fn new(profile: &'p Profile, options: &OutputOptions) -> io::Result<Shared<'p>> {
+impl<'p> PartContext<'p> {
+    fn new(profile: &'p Profile, options: &OutputOptions) -> io::Result<PartContext<'p>> {
         let rows = Rows::all(profile, options);
-        let tree = Tree::new(profile, &rows, Leaves::new(options, StateLeaves::ButRunning))?;
+        let tree = StackTree::new(profile, &rows, Leaves::new(options, StateLeaves::ButRunning))?;
         let graph = Graph::new(profile, &tree);
         let mut columns = rows.columns();
         // Reentrant acquisitions cost nothing: they are in pprof's output only.
-        columns.retain(|it| !matches!(it, Column::Reentrant | Column::ReentrantError));
-        if let [Column::Count, Column::WaitNs, ..] = columns[..] {
+        columns.retain(|it| !matches!(it, RowColumn::Reentrant | RowColumn::ReentrantError));
+        if let [RowColumn::Count, RowColumn::WaitNs, ..] = columns[..] {
             // What comes first is what KCacheGrind shows first.
             columns.swap(0, 1);
         }
-        let (kinds, by) = (Kinds::of(&rows), options.by.unwrap_or(By::Waiter));
-        Ok(Shared { profile, rows, tree, graph, columns, kinds, by })
+        let (kinds, by) = (RowKinds::of(&rows), options.by.unwrap_or(By::Waiter));
+        Ok(PartContext { profile, rows, tree, graph, columns, kinds, by })
     }
 }
 
 /// Writes all threads as one part. It must not stand under the name that the
 /// parts of the same profile begin with: KCacheGrind would count both.
 fn stream(profile: &Profile, options: &OutputOptions, out: &mut dyn Write) -> io::Result<()> {
-    let shared = Shared::new(profile, options)?;
+    let shared = PartContext::new(profile, options)?;
     let parts = parts::plan(profile, &shared.rows, options.max_parts);
     let header = header::merged(&shared);
     match shared.columns.len() {
@@ -118,7 +118,7 @@ fn files(profile: &Profile, options: &OutputOptions, path: &Path) -> io::Result<
         let written = write_file(path, |out| stream(profile, options, out));
         return written.map(|()| vec![path.to_owned()]).map_err(|error| with_path(path, error));
     }
-    let shared = Shared::new(profile, options)?;
+    let shared = PartContext::new(profile, options)?;
     let parts = parts::plan(profile, &shared.rows, options.max_parts);
 
     stale::remove(path)?;
@@ -152,8 +152,8 @@ fn files(profile: &Profile, options: &OutputOptions, path: &Path) -> io::Result<
 
 /// Writes the parts to the files of these names.
 fn write_parts<const N: usize>(
-    shared: &Shared<'_>,
-    parts: &[Part],
+    shared: &PartContext<'_>,
+    parts: &[ThreadPart],
     names: &[PathBuf],
 ) -> io::Result<()> {
     let next = AtomicUsize::new(0);

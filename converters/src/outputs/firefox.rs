@@ -19,7 +19,7 @@ mod thread;
 use super::{
     By, Format, Metrics, OutputOptions, Stream, facts,
     json::{self, Commas, ms},
-    places::Places,
+    places::LockStacks,
     processes::pids,
 };
 use flate2::{Compression, write::GzEncoder};
@@ -72,7 +72,7 @@ fn write_profile(
     options: &OutputOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let places = Places::new(timeline.profile(), options)?;
+    let places = LockStacks::new(timeline.profile(), options)?;
     let mut strings = Strings::default();
     let mut tables = Tables::new(&places, timeline.untimed());
     out.write_all(b"{\"meta\":")?;

@@ -9,12 +9,12 @@ mod titles;
 pub use difference::{Difference, Widths};
 
 use super::{
-    By, Feature, Format, Metric, Metrics, OutputOptions, facts, lines::Lines, rows::Column,
+    By, Feature, Format, Metric, Metrics, OutputOptions, facts, lines::Lines, rows::RowColumn,
 };
 use inferno::flamegraph::{self, Direction, color::BackgroundColor};
 use std::io::{self, BufWriter, Write};
 use svg::SvgWriter;
-use titles::{Classes, escaped};
+use titles::{TitleClasses, escaped};
 use tyrion_formats::Fact;
 use tyrion_model::{profile::Profile, units};
 
@@ -84,7 +84,7 @@ fn write_graph(
     let smallest = style.min_width / (100.0 / lines.total() as f64);
     let (text, _) = lines.text(smallest, MAX_LINES)?;
     let legend = colors::legend(lines, &text);
-    let mut svg = SvgWriter::new(out, Classes::of(&[lines]), legend);
+    let mut svg = SvgWriter::new(out, TitleClasses::of(&[lines]), legend);
     let last_first: Vec<&str> = text.lines().rev().collect();
     flamegraph::from_lines(&mut style, last_first, &mut svg)?;
     svg.finish()
@@ -92,20 +92,22 @@ fn write_graph(
 
 fn title(lines: &Lines<'_>, options: &OutputOptions) -> String {
     let what = match (lines.column(), options.is_by_holder()) {
-        (Column::WaitNs, _) if options.is_by_waker() => "Wait time, by who ended it",
-        (Column::Count, _) if options.is_by_waker() => "Waits, by who ended them",
-        (Column::HoldNs, _) => "Lock hold time",
-        (Column::Acquisitions | Column::AcquisitionsError, _) => "Lock acquisitions",
-        (Column::Reentrant | Column::ReentrantError, _) => "Reentrant lock acquisitions",
-        (Column::BlamedNs, _) | (Column::WaitNs, true) => "Lock wait time, by who held the lock",
-        (Column::Count, true) => "Contended lock acquisitions, by who held the lock",
-        (Column::WaitNs, _) if contention_only(lines) => "Lock wait time",
-        (Column::Count, _) if contention_only(lines) => "Contended lock acquisitions",
-        (Column::WaitNs, _) => "Wait time",
-        (Column::Count, _) => "Waits",
-        (Column::WallNs, _) => "Wall time, sampled",
-        (Column::CpuNs, _) => "CPU time, sampled",
-        (Column::BlockedNs, _) => "Time blocked at locks, sampled",
+        (RowColumn::WaitNs, _) if options.is_by_waker() => "Wait time, by who ended it",
+        (RowColumn::Count, _) if options.is_by_waker() => "Waits, by who ended them",
+        (RowColumn::HoldNs, _) => "Lock hold time",
+        (RowColumn::Acquisitions | RowColumn::AcquisitionsError, _) => "Lock acquisitions",
+        (RowColumn::Reentrant | RowColumn::ReentrantError, _) => "Reentrant lock acquisitions",
+        (RowColumn::BlamedNs, _) | (RowColumn::WaitNs, true) => {
+            "Lock wait time, by who held the lock"
+        }
+        (RowColumn::Count, true) => "Contended lock acquisitions, by who held the lock",
+        (RowColumn::WaitNs, _) if contention_only(lines) => "Lock wait time",
+        (RowColumn::Count, _) if contention_only(lines) => "Contended lock acquisitions",
+        (RowColumn::WaitNs, _) => "Wait time",
+        (RowColumn::Count, _) => "Waits",
+        (RowColumn::WallNs, _) => "Wall time, sampled",
+        (RowColumn::CpuNs, _) => "CPU time, sampled",
+        (RowColumn::BlockedNs, _) => "Time blocked at locks, sampled",
     };
     let by_state = options.by == Some(By::State) && lines.column().is_sampled();
     let by = match (by_state, options.by_thread) {
@@ -122,27 +124,28 @@ fn sum(lines: &Lines<'_>, options: &OutputOptions) -> String {
     let total = lines.total();
     let time = || units::duration(total);
     match lines.column() {
-        Column::Acquisitions => units::thousands(total) + &error(lines),
-        Column::AcquisitionsError | Column::Reentrant | Column::ReentrantError | Column::Count => {
-            units::thousands(total)
-        }
-        Column::HoldNs => {
-            let acquisitions = lines.sum(Column::Acquisitions);
+        RowColumn::Acquisitions => units::thousands(total) + &error(lines),
+        RowColumn::AcquisitionsError
+        | RowColumn::Reentrant
+        | RowColumn::ReentrantError
+        | RowColumn::Count => units::thousands(total),
+        RowColumn::HoldNs => {
+            let acquisitions = lines.sum(RowColumn::Acquisitions);
             let acquisitions = units::counted(acquisitions, "acquisition");
             format!("{} in {acquisitions}{}", time(), error(lines))
         }
         // A wait may be charged to several holders, in parts: there is no number of waits.
-        Column::WaitNs if !options.is_by_holder() => {
-            format!("{} in {}", time(), units::counted(lines.sum(Column::Count), "wait"))
+        RowColumn::WaitNs if !options.is_by_holder() => {
+            format!("{} in {}", time(), units::counted(lines.sum(RowColumn::Count), "wait"))
         }
-        Column::WaitNs | Column::BlamedNs => time(),
-        Column::WallNs | Column::CpuNs | Column::BlockedNs => time(),
+        RowColumn::WaitNs | RowColumn::BlamedNs => time(),
+        RowColumn::WallNs | RowColumn::CpuNs | RowColumn::BlockedNs => time(),
     }
 }
 
 /// How far the number of acquisitions may be off, where they were counted in bursts.
 fn error(lines: &Lines<'_>) -> String {
-    match lines.sum(Column::AcquisitionsError) {
+    match lines.sum(RowColumn::AcquisitionsError) {
         0 => String::new(),
         error => format!(" (standard error {})", units::thousands(error)),
     }
@@ -155,12 +158,12 @@ fn contention_only(lines: &Lines<'_>) -> bool {
 /// What the frames' widths count.
 fn unit(lines: &Lines<'_>) -> &'static str {
     match lines.column() {
-        Column::WaitNs | Column::HoldNs | Column::BlamedNs => titles::NANOSECONDS,
-        Column::WallNs | Column::CpuNs | Column::BlockedNs => titles::NANOSECONDS,
-        Column::Acquisitions | Column::AcquisitionsError => "acquisitions",
-        Column::Reentrant | Column::ReentrantError => "acquisitions",
-        Column::Count if contention_only(lines) => "contentions",
-        Column::Count => "waits",
+        RowColumn::WaitNs | RowColumn::HoldNs | RowColumn::BlamedNs => titles::NANOSECONDS,
+        RowColumn::WallNs | RowColumn::CpuNs | RowColumn::BlockedNs => titles::NANOSECONDS,
+        RowColumn::Acquisitions | RowColumn::AcquisitionsError => "acquisitions",
+        RowColumn::Reentrant | RowColumn::ReentrantError => "acquisitions",
+        RowColumn::Count if contention_only(lines) => "contentions",
+        RowColumn::Count => "waits",
     }
 }
 
@@ -172,12 +175,12 @@ fn write_empty(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let nothing = match lines.column() {
-        Column::HoldNs => "no hold time",
-        Column::Acquisitions | Column::AcquisitionsError => "no acquisitions",
-        Column::Reentrant | Column::ReentrantError => "no acquisitions",
-        Column::Count | Column::WaitNs | Column::BlamedNs => "no waits",
-        Column::WallNs | Column::CpuNs => "no samples",
-        Column::BlockedNs => "no blocked thread was seen",
+        RowColumn::HoldNs => "no hold time",
+        RowColumn::Acquisitions | RowColumn::AcquisitionsError => "no acquisitions",
+        RowColumn::Reentrant | RowColumn::ReentrantError => "no acquisitions",
+        RowColumn::Count | RowColumn::WaitNs | RowColumn::BlamedNs => "no waits",
+        RowColumn::WallNs | RowColumn::CpuNs => "no samples",
+        RowColumn::BlockedNs => "no blocked thread was seen",
     };
     write_nothing([&title(lines, options), &facts::summary(profile, lines.kinds()), nothing], out)
 }

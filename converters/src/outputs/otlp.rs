@@ -11,14 +11,14 @@ mod samples;
 
 use super::{
     By, Feature, Format, Metrics, OutputOptions,
-    rows::{Column, Row, Rows},
+    rows::{OutputRow, RowColumn, Rows},
     tables::Locations,
-    tree::{Leaves, StateLeaves, Tree},
+    tree::{Leaves, StackTree, StateLeaves},
 };
-use attributes::Attributes;
+use attributes::AttributeTable;
 use dictionary::Dictionary;
 use prost::Message;
-use samples::Samples;
+use samples::SeriesSamples;
 use std::io::{self, Write};
 use tyrion_formats::Fact;
 use tyrion_model::profile::{Profile, Run};
@@ -51,14 +51,14 @@ const PROFILES: u64 = 2;
 
 /// A profile of a run: a sort of rows and what is added up of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Series {
-    sort: Sort,
-    column: Column,
+struct ProfileSeries {
+    sort: SeriesKind,
+    column: RowColumn,
 }
 
 /// What profiles are about; see the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sort {
+enum SeriesKind {
     Mutex,
     Block,
     Lock,
@@ -66,63 +66,64 @@ enum Sort {
     Cpu,
 }
 
-impl Sort {
+impl SeriesKind {
     /// As `period_type` has it.
     fn name_and_unit(self) -> (&'static str, &'static str) {
         match self {
-            Sort::Mutex => ("mutex", "count"),
-            Sort::Block => ("block", "count"),
-            Sort::Lock => ("lock", "count"),
-            Sort::Wall => ("wall", "nanoseconds"),
-            Sort::Cpu => ("cpu", "nanoseconds"),
+            SeriesKind::Mutex => ("mutex", "count"),
+            SeriesKind::Block => ("block", "count"),
+            SeriesKind::Lock => ("lock", "count"),
+            SeriesKind::Wall => ("wall", "nanoseconds"),
+            SeriesKind::Cpu => ("cpu", "nanoseconds"),
         }
     }
 
-    fn of(column: Column, row: &Row) -> Sort {
+    fn of(column: RowColumn, row: &OutputRow) -> SeriesKind {
         match column {
-            Column::Count | Column::WaitNs => match row.kind {
-                Some(kind) if !kind.is_contention() => Sort::Block,
-                _ => Sort::Mutex,
+            RowColumn::Count | RowColumn::WaitNs => match row.kind {
+                Some(kind) if !kind.is_contention() => SeriesKind::Block,
+                _ => SeriesKind::Mutex,
             },
-            Column::Acquisitions | Column::Reentrant | Column::HoldNs | Column::BlamedNs => {
-                Sort::Lock
-            }
-            Column::AcquisitionsError | Column::ReentrantError => Sort::Lock,
-            Column::WallNs | Column::BlockedNs => Sort::Wall,
-            Column::CpuNs => Sort::Cpu,
+            RowColumn::Acquisitions
+            | RowColumn::Reentrant
+            | RowColumn::HoldNs
+            | RowColumn::BlamedNs => SeriesKind::Lock,
+            RowColumn::AcquisitionsError | RowColumn::ReentrantError => SeriesKind::Lock,
+            RowColumn::WallNs | RowColumn::BlockedNs => SeriesKind::Wall,
+            RowColumn::CpuNs => SeriesKind::Cpu,
         }
     }
 }
 
-impl Series {
+impl ProfileSeries {
     /// What of a row belongs to it.
-    fn value(self, row: &Row) -> u64 {
-        if Sort::of(self.column, row) == self.sort { row.value(self.column) } else { 0 }
+    fn value(self, row: &OutputRow) -> u64 {
+        if SeriesKind::of(self.column, row) == self.sort { row.value(self.column) } else { 0 }
     }
 }
 
 /// All profiles that a run may have; the one to show first in front.
-fn series(rows: &Rows<'_>) -> Vec<Series> {
+fn series(rows: &Rows<'_>) -> Vec<ProfileSeries> {
     let columns = rows.columns();
-    let of = |sort, asked: &[Column]| -> Vec<Series> {
+    let of = |sort, asked: &[RowColumn]| -> Vec<ProfileSeries> {
         let has = asked.iter().filter(|column| columns.contains(column));
-        has.map(|&column| Series { sort, column }).collect()
+        has.map(|&column| ProfileSeries { sort, column }).collect()
     };
-    let waits = [Column::WaitNs, Column::Count];
+    let waits = [RowColumn::WaitNs, RowColumn::Count];
     let holds = [
-        Column::HoldNs,
-        Column::Acquisitions,
-        Column::AcquisitionsError,
-        Column::Reentrant,
-        Column::ReentrantError,
-        Column::BlamedNs,
+        RowColumn::HoldNs,
+        RowColumn::Acquisitions,
+        RowColumn::AcquisitionsError,
+        RowColumn::Reentrant,
+        RowColumn::ReentrantError,
+        RowColumn::BlamedNs,
     ];
     [
-        of(Sort::Mutex, &waits),
-        of(Sort::Block, &waits),
-        of(Sort::Lock, &holds),
-        of(Sort::Wall, &[Column::WallNs, Column::BlockedNs]),
-        of(Sort::Cpu, &[Column::CpuNs]),
+        of(SeriesKind::Mutex, &waits),
+        of(SeriesKind::Block, &waits),
+        of(SeriesKind::Lock, &holds),
+        of(SeriesKind::Wall, &[RowColumn::WallNs, RowColumn::BlockedNs]),
+        of(SeriesKind::Cpu, &[RowColumn::CpuNs]),
     ]
     .concat()
 }
@@ -133,11 +134,11 @@ fn series(rows: &Rows<'_>) -> Vec<Series> {
 /// Those of `out`, and when there is more than the format can number.
 pub fn stream(profile: &Profile, options: &OutputOptions, out: &mut dyn Write) -> io::Result<()> {
     let rows = Rows::all(profile, options);
-    let tree = Tree::new(profile, &rows, Leaves::new(options, StateLeaves::ButRunning))?;
+    let tree = StackTree::new(profile, &rows, Leaves::new(options, StateLeaves::ButRunning))?;
     let locations = Locations::new(profile, &tree);
     let mut dictionary = Dictionary::default();
-    let (series, attributes) = (series(&rows), Attributes::new(profile, options));
-    let samples = Samples::new(profile, &rows, &tree, &series, attributes, &mut dictionary)?;
+    let (series, attributes) = (series(&rows), AttributeTable::new(profile, options));
+    let samples = SeriesSamples::new(profile, &rows, &tree, &series, attributes, &mut dictionary)?;
     samples.write_stacks(&tree, &locations, &mut dictionary)?;
     for (id, run) in (0u32..).zip(&profile.runs) {
         let mut profiles = Vec::new();
@@ -157,10 +158,14 @@ pub fn stream(profile: &Profile, options: &OutputOptions, out: &mut dyn Write) -
 }
 
 /// A profile without its samples.
-fn header(run: &Run, series: Series, dictionary: &mut Dictionary) -> io::Result<proto::Profile> {
-    let Series { sort, column } = series;
+fn header(
+    run: &Run,
+    series: ProfileSeries,
+    dictionary: &mut Dictionary,
+) -> io::Result<proto::Profile> {
+    let ProfileSeries { sort, column } = series;
     let period = match sort {
-        Sort::Wall | Sort::Cpu => run.period_ns.max(1),
+        SeriesKind::Wall | SeriesKind::Cpu => run.period_ns.max(1),
         _ => 1,
     };
     Ok(proto::Profile {

@@ -9,7 +9,7 @@ mod table;
 use super::{By, Format, Metrics, Stream, create::write_folder};
 use parquet::data_type::ByteArray;
 use std::{io, path::Path};
-use table::{Column, Sort, Table, Value};
+use table::{CellValue, ColumnSpec, ColumnType, TableWriter};
 use tyrion_formats::{Fact, Recording};
 use tyrion_model::{
     names,
@@ -40,72 +40,75 @@ pub const FORMAT: Format = Format {
     files: None,
 };
 
-const WAITS: &[Column] = &[
-    ("run", Sort::Number),
-    ("thread", Sort::Number),
-    ("lock", Sort::Number),
-    ("stack", Sort::Number),
-    ("kind", Sort::Text),
-    ("outcome", Sort::Text),
-    ("owner", Sort::NumberOrNull),
-    ("waker", Sort::NumberOrNull),
-    ("parks", Sort::NumberOrNull),
-    ("start_unix_ns", Sort::Number),
-    ("wait_ns", Sort::Number),
+const WAITS: &[ColumnSpec] = &[
+    ("run", ColumnType::Number),
+    ("thread", ColumnType::Number),
+    ("lock", ColumnType::Number),
+    ("stack", ColumnType::Number),
+    ("kind", ColumnType::Text),
+    ("outcome", ColumnType::Text),
+    ("owner", ColumnType::NumberOrNull),
+    ("waker", ColumnType::NumberOrNull),
+    ("parks", ColumnType::NumberOrNull),
+    ("start_unix_ns", ColumnType::Number),
+    ("wait_ns", ColumnType::Number),
 ];
 
-const CELLS: &[Column] = &[
-    ("run", Sort::Number),
-    ("thread", Sort::Number),
-    ("lock", Sort::Number),
-    ("stack", Sort::Number),
-    ("kind", Sort::Text),
-    ("count", Sort::Number),
-    ("wait_ns", Sort::Number),
-    ("longest_ns", Sort::Number),
-    ("first_unix_ns", Sort::Number),
-    ("last_unix_ns", Sort::Number),
+const CELLS: &[ColumnSpec] = &[
+    ("run", ColumnType::Number),
+    ("thread", ColumnType::Number),
+    ("lock", ColumnType::Number),
+    ("stack", ColumnType::Number),
+    ("kind", ColumnType::Text),
+    ("count", ColumnType::Number),
+    ("wait_ns", ColumnType::Number),
+    ("longest_ns", ColumnType::Number),
+    ("first_unix_ns", ColumnType::Number),
+    ("last_unix_ns", ColumnType::Number),
 ];
 
-const THREADS: &[Column] = &[
-    ("run", Sort::Number),
-    ("thread", Sort::Number),
-    ("name", Sort::Text),
-    ("java_id", Sort::Number),
-    ("thread_group", Sort::Text),
-    ("daemon", Sort::Number),
-    ("virtual", Sort::Number),
+const THREADS: &[ColumnSpec] = &[
+    ("run", ColumnType::Number),
+    ("thread", ColumnType::Number),
+    ("name", ColumnType::Text),
+    ("java_id", ColumnType::Number),
+    ("thread_group", ColumnType::Text),
+    ("daemon", ColumnType::Number),
+    ("virtual", ColumnType::Number),
 ];
 
-const LOCKS: &[Column] = &[
-    ("lock", Sort::Number),
-    ("run", Sort::Number),
-    ("called", Sort::Text),
-    ("name", Sort::TextOrNull),
-    ("class", Sort::Text),
-    ("object", Sort::NumberOrNull),
+const LOCKS: &[ColumnSpec] = &[
+    ("lock", ColumnType::Number),
+    ("run", ColumnType::Number),
+    ("called", ColumnType::Text),
+    ("name", ColumnType::TextOrNull),
+    ("class", ColumnType::Text),
+    ("object", ColumnType::NumberOrNull),
 ];
 
-const STACKS: &[Column] =
-    &[("stack", Sort::Number), ("method", Sort::TextOrNull), ("frames", Sort::Texts)];
+const STACKS: &[ColumnSpec] = &[
+    ("stack", ColumnType::Number),
+    ("method", ColumnType::TextOrNull),
+    ("frames", ColumnType::Texts),
+];
 
-const RUNS: &[Column] = &[
-    ("run", Sort::Number),
-    ("log", Sort::Text),
-    ("host", Sort::TextOrNull),
-    ("program", Sort::TextOrNull),
-    ("jvm", Sort::TextOrNull),
-    ("pid", Sort::NumberOrNull),
-    ("start_unix_ns", Sort::NumberOrNull),
-    ("duration_ns", Sort::Number),
-    ("threshold_ns", Sort::Number),
-    ("processors", Sort::NumberOrNull),
+const RUNS: &[ColumnSpec] = &[
+    ("run", ColumnType::Number),
+    ("log", ColumnType::Text),
+    ("host", ColumnType::TextOrNull),
+    ("program", ColumnType::TextOrNull),
+    ("jvm", ColumnType::TextOrNull),
+    ("pid", ColumnType::NumberOrNull),
+    ("start_unix_ns", ColumnType::NumberOrNull),
+    ("duration_ns", ColumnType::Number),
+    ("threshold_ns", ColumnType::Number),
+    ("processors", ColumnType::NumberOrNull),
 ];
 
 fn write(timeline: &Timeline<'_>, path: &Path) -> io::Result<()> {
     let facts = facts(timeline);
     write_folder(path, |folder| {
-        let create = |name, columns| Table::create(folder, name, columns, &facts);
+        let create = |name, columns| TableWriter::create(folder, name, columns, &facts);
         write_waits(timeline, create("waits", WAITS)?)?;
         write_cells(timeline, create("cells", CELLS)?)?;
         write_threads(timeline.logs(), create("threads", THREADS)?)?;
@@ -129,21 +132,21 @@ fn facts(timeline: &Timeline<'_>) -> Vec<(String, String)> {
 }
 
 /// Unix times of a timeline's moments.
-struct Clock {
+struct UnixClock {
     start_ns: u64,
     start_wall_ns: u64,
 }
 
-impl Clock {
-    fn of(timeline: &Timeline<'_>) -> Clock {
+impl UnixClock {
+    fn of(timeline: &Timeline<'_>) -> UnixClock {
         let axis = timeline.axis();
-        Clock { start_ns: axis.start_ns(), start_wall_ns: axis.start_wall_ns() }
+        UnixClock { start_ns: axis.start_ns(), start_wall_ns: axis.start_wall_ns() }
     }
 
-    fn unix(&self, at_ns: u64) -> Value {
+    fn unix(&self, at_ns: u64) -> CellValue {
         let unix_ns = u128::from(self.start_wall_ns) + u128::from(at_ns);
         let unix_ns = unix_ns.saturating_sub(u128::from(self.start_ns));
-        Value::Number(u64::try_from(unix_ns).unwrap_or(u64::MAX))
+        CellValue::Number(u64::try_from(unix_ns).unwrap_or(u64::MAX))
     }
 }
 
@@ -162,40 +165,40 @@ impl Words {
         }
     }
 
-    fn kind(&self, kind: WaitKind) -> Value {
+    fn kind(&self, kind: WaitKind) -> CellValue {
         let at = usize::from(kind.code()) - 1;
-        self.kinds.get(at).map_or(Value::Null, |name| Value::Text(name.clone()))
+        self.kinds.get(at).map_or(CellValue::Null, |name| CellValue::Text(name.clone()))
     }
 
-    fn outcome(&self, outcome: Outcome) -> Value {
+    fn outcome(&self, outcome: Outcome) -> CellValue {
         let known = self.outcomes.iter().find(|(known, _)| *known == outcome);
-        Value::Text(known.map_or_else(ByteArray::new, |(_, name)| name.clone()))
+        CellValue::Text(known.map_or_else(ByteArray::new, |(_, name)| name.clone()))
     }
 }
 
-fn number(value: impl Into<u64>) -> Value {
-    Value::Number(value.into())
+fn number(value: impl Into<u64>) -> CellValue {
+    CellValue::Number(value.into())
 }
 
 /// Null for 0, which stands for what is not known.
-fn known(value: impl Into<u64>) -> Value {
+fn known(value: impl Into<u64>) -> CellValue {
     match value.into() {
-        0 => Value::Null,
-        value => Value::Number(value),
+        0 => CellValue::Null,
+        value => CellValue::Number(value),
     }
 }
 
-fn text(text: &str) -> Value {
-    Value::Text(ByteArray::from(text))
+fn text(text: &str) -> CellValue {
+    CellValue::Text(ByteArray::from(text))
 }
 
 /// Null for the empty text, which stands for what is not known.
-fn known_text(value: &str) -> Value {
-    if value.is_empty() { Value::Null } else { text(value) }
+fn known_text(value: &str) -> CellValue {
+    if value.is_empty() { CellValue::Null } else { text(value) }
 }
 
-fn write_waits(timeline: &Timeline<'_>, mut table: Table) -> io::Result<()> {
-    let (clock, words) = (Clock::of(timeline), Words::new());
+fn write_waits(timeline: &Timeline<'_>, mut table: TableWriter) -> io::Result<()> {
+    let (clock, words) = (UnixClock::of(timeline), Words::new());
     let row = |wait: &Wait| {
         [
             number(wait.run),
@@ -217,8 +220,8 @@ fn write_waits(timeline: &Timeline<'_>, mut table: Table) -> io::Result<()> {
     table.finish()
 }
 
-fn write_cells(timeline: &Timeline<'_>, mut table: Table) -> io::Result<()> {
-    let (clock, words) = (Clock::of(timeline), Words::new());
+fn write_cells(timeline: &Timeline<'_>, mut table: TableWriter) -> io::Result<()> {
+    let (clock, words) = (UnixClock::of(timeline), Words::new());
     for cell in timeline.untimed() {
         table.add([
             number(cell.run),
@@ -237,7 +240,7 @@ fn write_cells(timeline: &Timeline<'_>, mut table: Table) -> io::Result<()> {
 }
 
 /// All threads of the logs: owners need not have waited.
-fn write_threads(logs: &[Recording], mut table: Table) -> io::Result<()> {
+fn write_threads(logs: &[Recording], mut table: TableWriter) -> io::Result<()> {
     for (run, log) in (0u32..).zip(logs) {
         for (id, thread) in log.definitions().threads().iter() {
             table.add([
@@ -254,7 +257,7 @@ fn write_threads(logs: &[Recording], mut table: Table) -> io::Result<()> {
     table.finish()
 }
 
-fn write_locks(profile: &Profile, mut table: Table) -> io::Result<()> {
+fn write_locks(profile: &Profile, mut table: TableWriter) -> io::Result<()> {
     for (id, lock) in (0u32..).zip(&profile.locks) {
         table.add([
             number(id),
@@ -269,7 +272,7 @@ fn write_locks(profile: &Profile, mut table: Table) -> io::Result<()> {
 }
 
 /// Stacks with their frames, the innermost first.
-fn write_stacks(profile: &Profile, mut table: Table) -> io::Result<()> {
+fn write_stacks(profile: &Profile, mut table: TableWriter) -> io::Result<()> {
     // Each frame is a text once, however many stacks have it.
     let frames: Vec<ByteArray> = profile
         .frames
@@ -292,14 +295,14 @@ fn write_stacks(profile: &Profile, mut table: Table) -> io::Result<()> {
         let texts = of_stack.filter_map(|frame| frames.get(frame as usize).cloned()).collect();
         table.add([
             number(id),
-            method(id).map_or(Value::Null, |method| text(&method)),
-            Value::Texts(texts),
+            method(id).map_or(CellValue::Null, |method| text(&method)),
+            CellValue::Texts(texts),
         ])?;
     }
     table.finish()
 }
 
-fn write_runs(timeline: &Timeline<'_>, mut table: Table) -> io::Result<()> {
+fn write_runs(timeline: &Timeline<'_>, mut table: TableWriter) -> io::Result<()> {
     for ((id, run), log) in (0u32..).zip(&timeline.profile().runs).zip(timeline.logs()) {
         let facts = log.facts();
         let Run { start_wall_ns, duration_ns, threshold_ns, .. } = *run;

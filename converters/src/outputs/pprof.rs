@@ -7,15 +7,15 @@ mod samples;
 
 use super::{
     By, Feature, Format, Metrics, OutputOptions,
-    facts::{self, Kinds},
-    rows::{Column, Rows},
-    tables::{Entry, Locations, Strings},
-    tree::{Leaves, StateLeaves, Tree},
+    facts::{self, RowKinds},
+    rows::{RowColumn, Rows},
+    tables::{Locations, Strings, TableEntry},
+    tree::{Leaves, StackTree, StateLeaves},
 };
-use gzip::{Block, Gzip};
-use labels::Labels;
+use gzip::{Gzip, GzipBlock};
+use labels::LabelTable;
 use prost::Message;
-use samples::Samples;
+use samples::SampleWriter;
 use std::io::{self, Write};
 use tyrion_formats::Fact;
 use tyrion_model::profile::Profile;
@@ -42,25 +42,25 @@ pub const FORMAT: Format = Format {
 /// Those of `out`.
 pub fn stream(profile: &Profile, options: &OutputOptions, out: &mut dyn Write) -> io::Result<()> {
     let rows = Rows::all(profile, options);
-    let tree = Tree::new(profile, &rows, Leaves::new(options, StateLeaves::ButRunning))?;
+    let tree = StackTree::new(profile, &rows, Leaves::new(options, StateLeaves::ButRunning))?;
     let columns = columns(&rows);
     let mut strings = Strings::default();
     let locations = Locations::new(profile, &tree);
     let mut out = Pieces::new(out)?;
 
     out.write(&header(profile, options, &columns, &mut strings))?;
-    let labels = Labels::new(profile, options, &mut strings);
+    let labels = LabelTable::new(profile, options, &mut strings);
     let (tree, locations) = (&tree, &locations);
-    Samples { rows, columns, tree, locations, labels: &labels }.write(&mut out)?;
+    SampleWriter { rows, columns, tree, locations, labels: &labels }.write(&mut out)?;
     locations.each(profile, tree, &mut strings, &mut |entry| out.write(&piece(entry)))?;
     out.write(&proto::Profile { string_table: strings.into_table(), ..Default::default() })?;
     out.finish()
 }
 
 /// The columns: what was blocked is told by the label `state`.
-fn columns(rows: &Rows<'_>) -> Vec<Column> {
+fn columns(rows: &Rows<'_>) -> Vec<RowColumn> {
     let mut columns = rows.columns();
-    columns.retain(|column| *column != Column::BlockedNs);
+    columns.retain(|column| *column != RowColumn::BlockedNs);
     columns
 }
 
@@ -68,14 +68,14 @@ fn columns(rows: &Rows<'_>) -> Vec<Column> {
 const MAPPING_ID: u64 = 1;
 
 /// A location or a function as a piece of a profile.
-fn piece(entry: Entry) -> proto::Profile {
+fn piece(entry: TableEntry) -> proto::Profile {
     match entry {
-        Entry::Location { id, function_id, line } => {
+        TableEntry::Location { id, function_id, line } => {
             let line = vec![proto::Line { function_id, line }];
             let location = vec![proto::Location { id, mapping_id: MAPPING_ID, line }];
             proto::Profile { location, ..Default::default() }
         }
-        Entry::Function { id, name, system_name, filename, first_line: start_line } => {
+        TableEntry::Function { id, name, system_name, filename, first_line: start_line } => {
             let function = vec![proto::Function { id, name, system_name, filename, start_line }];
             proto::Profile { function, ..Default::default() }
         }
@@ -101,13 +101,13 @@ impl<'w> Pieces<'w> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.gzip.add(&Block::of(&self.buffer)?)?;
+        self.gzip.add(&GzipBlock::of(&self.buffer)?)?;
         self.buffer.clear();
         Ok(())
     }
 
     /// Writes pieces that somebody else has encoded and compressed.
-    fn add(&mut self, block: &Block) -> io::Result<()> {
+    fn add(&mut self, block: &GzipBlock) -> io::Result<()> {
         if !self.buffer.is_empty() {
             self.flush()?;
         }
@@ -124,13 +124,13 @@ impl<'w> Pieces<'w> {
 fn header(
     profile: &Profile,
     options: &OutputOptions,
-    columns: &[Column],
+    columns: &[RowColumn],
     strings: &mut Strings,
 ) -> proto::Profile {
     let (rows, metric) = (Rows::all(profile, options), Rows::with_metric(profile, options).1);
     let (period, usual) = match rows.lacks_waits() {
-        true => (Column::WallNs, Column::WallNs),
-        false => (Column::Count, Column::WaitNs),
+        true => (RowColumn::WallNs, RowColumn::WallNs),
+        false => (RowColumn::Count, RowColumn::WaitNs),
     };
     let default = if columns.contains(&metric) { metric } else { usual };
     let default = sample_type(default, strings).r#type;
@@ -143,7 +143,8 @@ fn header(
     // As `pprof` does when it merges profiles: the times add up.
     let duration_ns =
         profile.runs.iter().fold(0, |sum: u64, run| sum.saturating_add(run.duration_ns));
-    let mut comments = vec![format!("tyrion {}, {}", env!("CARGO_PKG_VERSION"), Kinds::of(&rows))];
+    let mut comments =
+        vec![format!("tyrion {}, {}", env!("CARGO_PKG_VERSION"), RowKinds::of(&rows))];
     for run in &profile.runs {
         comments
             .extend(facts::of_run(run).into_iter().map(|(name, value)| format!("{name}: {value}")));
@@ -171,7 +172,7 @@ fn header(
     }
 }
 
-fn sample_type(column: Column, strings: &mut Strings) -> proto::ValueType {
+fn sample_type(column: RowColumn, strings: &mut Strings) -> proto::ValueType {
     let (name, unit) = column.name_and_unit();
     proto::ValueType { r#type: strings.id(name), unit: strings.id(unit) }
 }

@@ -10,12 +10,12 @@ mod waits;
 
 use super::{chunk::HEADER_LEN, scan::tests::put, *};
 use crate::{Damage, Entry, Event, Fault, Note, Noted};
-use maker::{Maker, text, texts};
+use maker::{ChunkMaker, text, texts};
 use types::*;
 use tyrion_wire::{WaitKind, sample::ThreadState};
 
 fn small() -> Vec<u8> {
-    let mut maker = Maker::new(1_000_000_000);
+    let mut maker = ChunkMaker::new(1_000_000_000);
     maker.enter(1_000, 200, 1, 2);
     maker.numbers(OTHER, &[1_100, 0]);
     maker.enter(1_400, 20, 2, 0);

@@ -4,7 +4,7 @@
 //! strings, text). Readers skip tags they do not know and ignore what follows
 //! the fields they know, so that definitions can grow.
 
-use crate::{fields::Fields, kind::WaitKind, varint};
+use crate::{fields::FieldReader, kind::WaitKind, varint};
 
 /// Ids that are never defined.
 pub mod id {
@@ -343,14 +343,14 @@ impl Definition<'_> {
 }
 
 /// Reads the code of a kind of wait that there is.
-fn kind(fields: &mut Fields<'_>) -> Option<WaitKind> {
+fn kind(fields: &mut FieldReader<'_>) -> Option<WaitKind> {
     WaitKind::from_code(u8::try_from(fields.u64()?).ok()?)
 }
 
 /// Reads the fields of a definition with this tag from its payload, or `None`
 /// when they are not all there or do not fit.
 pub fn decode_payload(tag: u8, payload: &[u8]) -> Option<Definition<'_>> {
-    let mut f = Fields(payload);
+    let mut f = FieldReader(payload);
     // Struct fields are evaluated in the order written: the order in the log.
     Some(match tag {
         TAG_STRING => Definition::String { id: f.u32()?, text: f.0 },

@@ -8,9 +8,9 @@ pub(crate) const TYPE_MISC: u8 = 2;
 /// The fields of one payload, read one after another. What is left may be text,
 /// or fields of a later version.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
+pub(crate) struct FieldReader<'a>(pub(crate) &'a [u8]);
 
-impl Fields<'_> {
+impl FieldReader<'_> {
     #[inline]
     pub(crate) fn u64(&mut self) -> Option<u64> {
         let (value, len) = varint::read(self.0)?;

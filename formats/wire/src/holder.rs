@@ -3,7 +3,7 @@
 //! The agent looks at random moments, so the record has a time, as a sample has; its thread,
 //! who waited, is the one that the chunk's other records are of there.
 
-use crate::fields::{Fields, put};
+use crate::fields::{FieldReader, put};
 
 /// How many owners were asked what they do, as a statistic of the log.
 pub const ASKED: &str = "holders.asked";
@@ -48,7 +48,7 @@ impl Holder {
     }
 
     pub(crate) fn decode(payload: &[u8]) -> Option<Holder> {
-        let mut f = Fields(payload);
+        let mut f = FieldReader(payload);
         // Struct fields are evaluated in the order written: that of the log.
         Some(Holder {
             delta_ns: f.u64()?,

@@ -65,7 +65,7 @@ enum Access {
 }
 
 /// What sets kinds apart.
-struct About {
+struct KindFacts {
     name: &'static str,
     family: Family,
     access: Access,
@@ -73,7 +73,7 @@ struct About {
 }
 
 /// In the order of their codes.
-const ABOUT: [About; WaitKind::ALL.len()] = [
+const ABOUT: [KindFacts; WaitKind::ALL.len()] = [
     about("monitor", Family::Monitor, Access::Alone, true),
     about("lock", Family::Lock, Access::Alone, true),
     about("lock-read", Family::Lock, Access::Shared, true),
@@ -85,8 +85,13 @@ const ABOUT: [About; WaitKind::ALL.len()] = [
     about("park", Family::Park, Access::Nothing, false),
 ];
 
-const fn about(name: &'static str, family: Family, access: Access, is_contention: bool) -> About {
-    About { name, family, access, is_contention }
+const fn about(
+    name: &'static str,
+    family: Family,
+    access: Access,
+    is_contention: bool,
+) -> KindFacts {
+    KindFacts { name, family, access, is_contention }
 }
 
 impl WaitKind {
@@ -122,7 +127,7 @@ impl WaitKind {
         self as u8
     }
 
-    fn about(self) -> &'static About {
+    fn about(self) -> &'static KindFacts {
         &ABOUT[self as usize - 1]
     }
 

@@ -3,7 +3,7 @@
 //! A [`Sample`] is a record of events chunks; its thread is the one that the
 //! chunk's other records are of there.
 
-use crate::fields::{Fields, put};
+use crate::fields::{FieldReader, put};
 
 /// What a thread was doing, as far as the JVM tells (JVMTI's
 /// `GetThreadState`).
@@ -99,7 +99,7 @@ impl Sample {
     }
 
     pub(crate) fn decode(payload: &[u8]) -> Option<Sample> {
-        let mut f = Fields(payload);
+        let mut f = FieldReader(payload);
         // Struct fields are evaluated in the order written: that of the log.
         Some(Sample {
             delta_ns: f.u64()?,

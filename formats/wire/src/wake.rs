@@ -4,7 +4,7 @@
 //! waited, is the one that the chunk's other records are of there. It has no time of
 //! its own, so a reader that skips it loses nothing else.
 
-use crate::fields::{Fields, put};
+use crate::fields::{FieldReader, put};
 
 /// Another thread has ended a wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Wake {
     }
 
     pub(crate) fn decode(payload: &[u8]) -> Option<Wake> {
-        let mut f = Fields(payload);
+        let mut f = FieldReader(payload);
         // Struct fields are evaluated in the order written: that of the log.
         Some(Wake {
             waker: f.u32()?,

@@ -2,7 +2,7 @@
 
 use super::ProfileArgs;
 use crate::{
-    commands::attach::{self, Agent, LogPath, Reply, value},
+    commands::attach::{self, Agent, AgentReply, LogPath, value},
     jvm::names::program_of,
     logs,
     outcome::{Failure, tell},
@@ -78,7 +78,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// A log that rotates has another name from time to time.
-    fn note_log(&mut self, answer: &Reply) {
+    fn note_log(&mut self, answer: &AgentReply) {
         if !value(answer, "log").is_empty() {
             self.recorded.log = PathBuf::from(value(answer, "log"));
             self.recorded.here = self.agent.seen_here(answer, self.asked.as_ref());
@@ -156,7 +156,7 @@ fn recording() -> &'static str {
 }
 
 /// The JVM is recorded already, as somebody else wants it: that stays so.
-fn join(agent: &Agent, args: &ProfileArgs, before: &Reply) -> Result<(), Failure> {
+fn join(agent: &Agent, args: &ProfileArgs, before: &AgentReply) -> Result<(), Failure> {
     let pid = agent.pid();
     if !args.agent.is_empty() {
         return Err(Failure::Usage(format!(

@@ -3,7 +3,7 @@
 use super::{DEFAULT_PERIOD_NS, SampleArgs};
 use crate::{
     agent_options::AgentOptions,
-    commands::attach::{self, Agent, Reply, value},
+    commands::attach::{self, Agent, AgentReply, value},
     jvm::process::exchange::Exchange,
     logs,
     outcome::{Failure, tell},
@@ -113,7 +113,7 @@ impl<'a> Session<'a> {
     }
 
     /// The JVM is sampled already, somebody else's way.
-    fn join(&mut self, args: &SampleArgs, answer: &Reply) {
+    fn join(&mut self, args: &SampleArgs, answer: &AgentReply) {
         self.recorded.threads.clone_from(&args.sampling.threads);
         self.join_period(args, answer);
         let threads = value(answer, "threads");
@@ -138,7 +138,7 @@ impl<'a> Session<'a> {
     }
 
     /// The others' period counts.
-    fn join_period(&mut self, args: &SampleArgs, answer: &Reply) {
+    fn join_period(&mut self, args: &SampleArgs, answer: &AgentReply) {
         let period = value(answer, "period_ns").parse().unwrap_or(DEFAULT_PERIOD_NS);
         self.period = Duration::from_nanos(period);
         let is_late = args.once && self.period > PATIENCE;
@@ -236,7 +236,7 @@ impl<'a> Session<'a> {
     }
 
     /// Says so if it has ended before.
-    fn tell_ended(&self, answer: &Reply) {
+    fn tell_ended(&self, answer: &AgentReply) {
         let pid = self.agent.pid();
         if self.was_recording && value(answer, "state") == "paused" {
             tell(&format!(
@@ -251,10 +251,10 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn restore(&mut self) -> Result<Reply, Failure> {
+    fn restore(&mut self) -> Result<AgentReply, Failure> {
         match self.number.take() {
             Some(number) => self.agent.end_sample(number),
-            None => Ok(Reply::new()),
+            None => Ok(AgentReply::new()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `docs/whatif.md` names every field of the JSON, and no other.
 
-use super::{Document, Refused};
+use super::{Document, Refusal};
 use serde_json::{Value, to_value};
 use std::collections::BTreeSet;
 use tyrion_whatif::{Prediction, ThreadGain};
@@ -24,7 +24,7 @@ fn every_field_is_documented() {
     let prediction = Prediction { threads: vec![ThreadGain::default()], ..Prediction::default() };
     let document = Document {
         predictions: vec![prediction],
-        refused: vec![Refused::default()],
+        refused: vec![Refusal::default()],
         ..Document::default()
     };
     let mut known = BTreeSet::new();

@@ -3,7 +3,7 @@
 //! Nothing here takes a path: who moves the folder, or puts a link in its
 //! place, changes nothing, and no name leads out of it.
 
-use super::root::{Root, open_regular, own_path, reopen};
+use super::root::{RootFolder, open_regular, own_path, reopen};
 use rustix::{
     fs::{
         AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, ResolveFlags, fchmod, flock, fstat,
@@ -38,7 +38,7 @@ impl Folder {
     ///
     /// # Errors
     /// As `openat(2)`; `PermissionDenied` when somebody else could have.
-    pub fn trusted(root: &Root, path: &Path) -> io::Result<Folder> {
+    pub fn trusted(root: &RootFolder, path: &Path) -> io::Result<Folder> {
         Folder::new(root.find_trusted(path)?, path)
     }
 
@@ -46,7 +46,7 @@ impl Folder {
     ///
     /// # Errors
     /// As `openat(2)`.
-    pub fn any(root: &Root, path: &Path) -> io::Result<Folder> {
+    pub fn any(root: &RootFolder, path: &Path) -> io::Result<Folder> {
         Folder::new(root.find(path)?, path)
     }
 

@@ -6,7 +6,7 @@ use super::{
     exchange::sweep,
     folder::Folder,
     identity,
-    root::{Root, Trust, open_regular},
+    root::{RootFolder, Trust, open_regular},
 };
 use rustix::{
     fs::{CWD, Mode, OFlags, RenameFlags, renameat_with},
@@ -60,10 +60,10 @@ impl Ground {
         self.folder.path().join(name)
     }
 
-    fn root(&self) -> Root {
+    fn root(&self) -> RootFolder {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::open(self.path("root"), flags, Mode::empty()).unwrap();
-        Root::new(folder, geteuid().as_raw()).unwrap()
+        RootFolder::new(folder, geteuid().as_raw()).unwrap()
     }
 
     /// Fails if anything has been made, changed or removed outside.
@@ -132,7 +132,7 @@ fn text(mut file: File) -> String {
 }
 
 /// The three ways to find what is at a path.
-fn ways(root: &Root, path: &Path) -> [io::Result<OwnedFd>; 3] {
+fn ways(root: &RootFolder, path: &Path) -> [io::Result<OwnedFd>; 3] {
     [
         root.find_by_kernel(path).map_err(io::Error::from),
         root.walk(path, Trust::Anybody),

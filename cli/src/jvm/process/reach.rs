@@ -9,7 +9,7 @@ use super::{
     identity,
     root::{OpenToOthers, open_regular},
 };
-use crate::agent::{Elf, Libc, Machine};
+use crate::agent::{Elf, ElfMachine, Libc};
 use rustix::{
     fs::{Access, AtFlags, StatVfsMountFlags, accessat, fstatvfs},
     io::Errno,
@@ -127,7 +127,7 @@ impl JvmProcess {
     }
 
     /// The processor that its JVM is built for, which an emulator may play.
-    fn machine(&self) -> Option<Machine> {
+    fn machine(&self) -> Option<ElfMachine> {
         let found = self.root.find(self.mapped.jvm.as_ref()?).ok()?;
         Elf::read(&open_regular(&found).ok()?).map(|elf| elf.machine)
     }

@@ -29,7 +29,7 @@ const ATTEMPTS: usize = 16;
 const STAND_FOR: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// The root folder of a process.
-pub struct Root {
+pub struct RootFolder {
     folder: OwnedFd,
     /// Who may change what the process relies on: root, its user, and whoever
     /// owns its root folder.
@@ -47,14 +47,14 @@ pub(super) enum Trust {
     Owners,
 }
 
-impl Root {
+impl RootFolder {
     /// The root folder of a process of this user.
     ///
     /// # Errors
     /// As `fstat(2)`.
-    pub fn new(folder: OwnedFd, uid: u32) -> io::Result<Root> {
+    pub fn new(folder: OwnedFd, uid: u32) -> io::Result<RootFolder> {
         let owner = fstat(&folder)?.st_uid;
-        Ok(Root { folder, owners: [0, uid, owner], vouched: None })
+        Ok(RootFolder { folder, owners: [0, uid, owner], vouched: None })
     }
 
     /// From now on a folder is trusted although others may replace files in it.

@@ -5,7 +5,7 @@
 //! follows the fields that they know.
 
 use super::{Held, HeldList};
-use crate::fields::{Fields, put};
+use crate::fields::{FieldReader, put};
 
 /// Bits of a [`Hold`]'s flags.
 pub mod hold_flag {
@@ -97,7 +97,7 @@ impl Hold {
     }
 
     pub(crate) fn decode(payload: &[u8]) -> Option<Hold> {
-        let mut f = Fields(payload);
+        let mut f = FieldReader(payload);
         // Struct fields are evaluated in the order written: that of the log.
         Some(Hold {
             delta_ns: f.u64()?,
@@ -126,7 +126,7 @@ impl Instance {
     }
 
     pub(crate) fn decode(payload: &[u8]) -> Option<Instance> {
-        let mut f = Fields(payload);
+        let mut f = FieldReader(payload);
         Some(Instance { hash: f.u32()?, class: f.u32()?, place: f.u32()?, shared: f.u64()? != 0 })
     }
 }
@@ -142,7 +142,7 @@ impl Blame {
     }
 
     pub(crate) fn decode(payload: &[u8]) -> Option<Blame> {
-        let mut f = Fields(payload);
+        let mut f = FieldReader(payload);
         Some(Blame {
             delta_ns: f.u64()?,
             charged_ns: f.u64()?,
@@ -171,7 +171,7 @@ impl<'a> Nest<'a> {
     }
 
     pub(crate) fn decode(payload: &'a [u8]) -> Option<Nest<'a>> {
-        let mut f = Fields(payload);
+        let mut f = FieldReader(payload);
         let (delta_ns, inner, stack) = (f.u64()?, Held::read(&mut f)?, f.u32()?);
         let outer = HeldList::read(&mut f)?;
         Some(Nest { delta_ns, inner, stack, outer, flags: f.later_u64()? })
