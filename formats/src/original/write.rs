@@ -72,34 +72,19 @@ pub(super) fn write(importer: &mut Importer, mut pairs: Pairs, most: usize) -> i
 
 /// All records, thread by thread in the order of time.
 fn entries(pairs: &Pairs, found: &OriginalRecords) -> Vec<OriginalEntry> {
+    let entry = |thread, at_ns, what| OriginalEntry { thread, at_ns, what };
     let holds = (0..).zip(&pairs.acquisitions).filter(|(_, it)| it.exit_ns != NEVER);
-    let mut entries: Vec<OriginalEntry> = holds
-        .map(|(at, it)| OriginalEntry {
-            thread: it.thread,
-            at_ns: it.exit_ns,
-            what: EntryIndex::Hold(at),
-        })
-        .collect();
-    entries.extend((0..).zip(&found.waits).map(|(at, it)| OriginalEntry {
-        thread: it.thread,
-        at_ns: it.end_ns,
-        what: EntryIndex::Wait(at),
-    }));
-    entries.extend((0..).zip(&found.charges).map(|(at, it)| OriginalEntry {
-        thread: it.holder,
-        at_ns: it.at_ns,
-        what: EntryIndex::Charge(at),
-    }));
-    entries.extend((0..).zip(&found.takings).map(|(at, it)| OriginalEntry {
-        thread: it.thread,
-        at_ns: it.at_ns,
-        what: EntryIndex::Taking(at),
-    }));
-    entries.extend((0..).zip(&pairs.nestings).map(|(at, it)| OriginalEntry {
-        thread: it.thread,
-        at_ns: it.at_ns,
-        what: EntryIndex::Nest(at),
-    }));
+    let holds = holds.map(|(at, it)| entry(it.thread, it.exit_ns, EntryIndex::Hold(at)));
+    let waits = (0..).zip(&found.waits);
+    let waits = waits.map(|(at, it)| entry(it.thread, it.end_ns, EntryIndex::Wait(at)));
+    let charges = (0..).zip(&found.charges);
+    let charges = charges.map(|(at, it)| entry(it.holder, it.at_ns, EntryIndex::Charge(at)));
+    let takings = (0..).zip(&found.takings);
+    let takings = takings.map(|(at, it)| entry(it.thread, it.at_ns, EntryIndex::Taking(at)));
+    let nests = (0..).zip(&pairs.nestings);
+    let nests = nests.map(|(at, it)| entry(it.thread, it.at_ns, EntryIndex::Nest(at)));
+    let mut entries: Vec<OriginalEntry> =
+        holds.chain(waits).chain(charges).chain(takings).chain(nests).collect();
     entries.par_sort_unstable();
     entries
 }

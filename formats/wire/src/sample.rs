@@ -3,7 +3,7 @@
 //! A [`Sample`] is a record of events chunks; its thread is the one that the
 //! chunk's other records are of there.
 
-use crate::fields::{FieldReader, put};
+use crate::fields::record;
 
 /// What a thread was doing, as far as the JVM tells (JVMTI's
 /// `GetThreadState`).
@@ -88,32 +88,9 @@ pub struct Sample {
     pub owner: u32,
 }
 
-impl Sample {
-    pub(crate) const CODE: u8 = 6;
-
-    /// Appends the whole record, code and length included.
-    pub fn encode(&self, out: &mut Vec<u8>) {
-        let numbers = [self.delta_ns, self.wall_ns, self.cpu_ns, self.count];
-        let ids = [self.state, self.stack, self.kind, self.lock, self.owner];
-        put(out, Self::CODE, numbers.into_iter().chain(ids.into_iter().map(u64::from)));
-    }
-
-    pub(crate) fn decode(payload: &[u8]) -> Option<Sample> {
-        let mut f = FieldReader(payload);
-        // Struct fields are evaluated in the order written: that of the log.
-        Some(Sample {
-            delta_ns: f.u64()?,
-            wall_ns: f.u64()?,
-            cpu_ns: f.u64()?,
-            count: f.u64()?,
-            state: f.u32()?,
-            stack: f.u32()?,
-            kind: f.u32()?,
-            lock: f.u32()?,
-            owner: f.u32()?,
-        })
-    }
-}
+record!(Sample = 6 {
+    delta_ns: u64, wall_ns: u64, cpu_ns: u64, count: u64, state: u32, stack: u32, kind: u32, lock: u32, owner: u32
+});
 
 #[cfg(test)]
 mod tests {
