@@ -21,6 +21,7 @@ mod report;
 mod sample;
 mod sample_filter;
 mod sections;
+mod session;
 #[cfg(test)]
 mod tests;
 mod top;

@@ -1,12 +1,16 @@
 //! Where commands write what they make.
 
-use crate::outcome::{Failure, tell};
+use crate::{
+    outcome::{Failure, tell},
+    terminal,
+};
 use std::{
     io::{self, BufWriter, Read, Write},
     path::{Path, PathBuf},
 };
 use tyrion_converters::outputs;
 use tyrion_formats::open_regular;
+use tyrion_report::render::text::Style;
 use tyrion_wire::header::MAGIC;
 
 /// Files over this length are slow to load in their viewers.
@@ -37,6 +41,14 @@ impl OutputTarget {
         match self {
             OutputTarget::Stdout => true,
             OutputTarget::File(path) => is_stream(path),
+        }
+    }
+
+    /// How text is drawn there.
+    pub fn style(&self) -> Style {
+        match self {
+            OutputTarget::Stdout => terminal::style(),
+            OutputTarget::File(_) => Style::default(),
         }
     }
 

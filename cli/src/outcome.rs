@@ -1,7 +1,12 @@
 //! How commands end, and the exit status that tells it.
 
 use crate::console;
-use std::{borrow::Cow, fmt, io, process::ExitCode};
+use std::{
+    borrow::Cow,
+    fmt,
+    io::{self, Write},
+    process::ExitCode,
+};
 use tyrion_model::harmless;
 
 /// How a command ended well.
@@ -34,6 +39,15 @@ pub enum Failure {
 
 /// The result of a command.
 pub type CommandResult = Result<Completion, Failure>;
+
+/// Prints what a command has made.
+///
+/// # Errors
+/// When stdout cannot be written to, or whoever read it has gone.
+pub fn print(made: impl AsRef<[u8]>) -> CommandResult {
+    let written = io::stdout().write_all(made.as_ref());
+    written.map(|()| Completion::Whole).map_err(|error| Failure::writing("stdout", &error))
+}
 
 /// The table of exit statuses, for the help.
 pub const EXIT_STATUS: &str = "Exit status:

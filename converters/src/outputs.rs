@@ -206,6 +206,19 @@ impl Format {
     }
 }
 
+/// What outputs of stacks without lines lose.
+const STACKS_LOSE: &[Fact] =
+    &[Fact::Moments, Fact::Outcomes, Fact::Lines, Fact::Owners, Fact::Nesting, Fact::Collections];
+/// What outputs of single waits lose.
+const WAITS_LOSE: &[Fact] = &[
+    Fact::Acquisitions,
+    Fact::Holds,
+    Fact::Blame,
+    Fact::Nesting,
+    Fact::Samples,
+    Fact::Collections,
+];
+
 /// Every output format, in the order of the help.
 pub const FORMATS: &[Format] = &[
     callgrind::FORMAT,

@@ -13,7 +13,6 @@ mod tests;
 use crate::{
     bytes::Bytes,
     error::Error,
-    fact::Fact,
     hints::Unit,
     input::Input,
     recording::{
@@ -22,7 +21,7 @@ use crate::{
     },
     sniff::FileKind,
     summed::{
-        SummedLog, WaitTotals, kinds,
+        self, SummedLog, WaitTotals, kinds,
         names::{self, FunctionName, LockName},
     },
 };
@@ -34,16 +33,7 @@ use tyrion_wire::{WaitKind, def::id};
 pub const INPUT: Input = Input {
     name: "collapsed",
     what: "collapsed stacks",
-    tells: &[
-        Fact::Waits,
-        Fact::Threads,
-        Fact::Stacks,
-        Fact::Lines,
-        Fact::Kinds,
-        Fact::LockClasses,
-        Fact::LockNames,
-        Fact::LockIdentities,
-    ],
+    tells: summed::TELLS,
     start_len: START_LEN,
     is_it,
     check: |_, _| Ok(()),

@@ -43,21 +43,9 @@ pub(crate) fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
         scan::refresh_definitions(&bytes, &mut chunks);
     }
     let definitions = load::definitions(&bytes, &chunks.definitions, &mut damage);
-    let (damage, facts) = (damage.into_vec(), facts(header));
-    let (end_ns, kept, file_len) = Default::default();
-    Ok(Recording {
-        name,
-        bytes,
-        facts,
-        chunks,
-        definitions,
-        pending,
-        counters,
-        damage,
-        end_ns,
-        kept,
-        file_len,
-    })
+    let damage = damage.into_vec();
+    let rest = unread_parts(name, bytes, facts(header));
+    Ok(Recording { chunks, definitions, pending, counters, damage, ..rest })
 }
 
 /// A recording of which only the header is read yet: what else there is, a
@@ -66,10 +54,14 @@ fn unread(name: &str, bytes: Bytes) -> Result<(Header, Recording), Error> {
     let name: Arc<str> = name.into();
     let mut damage = DamageList::new(name.clone());
     let header = load::header(&bytes, &name, &mut damage)?;
-    let (damage, facts) = (damage.into_vec(), facts(header.clone()));
+    let rest = unread_parts(name, bytes, facts(header.clone()));
+    Ok((header, Recording { damage: damage.into_vec(), ..rest }))
+}
+
+fn unread_parts(name: Arc<str>, bytes: Bytes, facts: Facts) -> Recording {
     let (chunks, definitions) = (Chunks::default(), Definitions::default());
-    let (pending, counters, end_ns, kept, file_len) = Default::default();
-    let recording = Recording {
+    let (pending, counters, damage, end_ns, kept, file_len) = Default::default();
+    Recording {
         name,
         bytes,
         facts,
@@ -81,8 +73,7 @@ fn unread(name: &str, bytes: Bytes) -> Result<(Header, Recording), Error> {
         end_ns,
         kept,
         file_len,
-    };
-    Ok((header, recording))
+    }
 }
 
 /// What a header says of the recording.

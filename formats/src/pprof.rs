@@ -14,11 +14,10 @@ mod values;
 use crate::{
     bytes::Bytes,
     error::Error,
-    fact::Fact,
     input::Input,
     limits::MAX_PROFILE,
     recording::{Lacks, Recording},
-    summed::SummedLog,
+    summed::{self, SummedLog},
 };
 use message::{FieldValue, MessageFields};
 use sample::SampleReader;
@@ -29,16 +28,7 @@ use values::WaitValues;
 pub const INPUT: Input = Input {
     name: "pprof",
     what: "a profile of pprof",
-    tells: &[
-        Fact::Waits,
-        Fact::Threads,
-        Fact::Stacks,
-        Fact::Lines,
-        Fact::Kinds,
-        Fact::LockClasses,
-        Fact::LockNames,
-        Fact::LockIdentities,
-    ],
+    tells: summed::TELLS,
     start_len: START_LEN,
     is_it: is_profile,
     check: |_, _| Ok(()),

@@ -10,6 +10,7 @@ pub(crate) mod testing;
 use crate::{
     error::Error,
     event_log::write::{LaneId, LogOptions},
+    fact::Fact,
     import::Importer,
     input::Input,
     limits::{MAX_DEPTH, MAX_SUMS},
@@ -23,6 +24,18 @@ use tyrion_wire::{
     def::id,
     header::Header,
 };
+
+/// What profiles of sums tell.
+pub(crate) const TELLS: &[Fact] = &[
+    Fact::Waits,
+    Fact::Threads,
+    Fact::Stacks,
+    Fact::Lines,
+    Fact::Kinds,
+    Fact::LockClasses,
+    Fact::LockNames,
+    Fact::LockIdentities,
+];
 
 /// The thread of waits of which the profile does not say whose they are.
 const NO_THREAD: &str = "unknown thread";

@@ -14,7 +14,7 @@ use crate::{
         },
     },
     logs::LogFiles,
-    outcome::{CommandResult, Completion, Failure, tell, tell_step},
+    outcome::{self, CommandResult, Failure, tell, tell_step},
 };
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -22,7 +22,6 @@ use std::{
     borrow::Cow,
     cell::RefCell,
     fs::File,
-    io::Write,
     path::{Path, PathBuf},
     rc::Rc,
     time::{Duration, Instant},
@@ -481,8 +480,7 @@ fn print(answer: &[(String, String)], here: &Path, as_json: bool) -> CommandResu
         });
         lines.chain(own).collect()
     };
-    let written = std::io::stdout().write_all(text.as_bytes());
-    written.map(|()| Completion::Whole).map_err(|error| Failure::writing("stdout", &error))
+    outcome::print(text)
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ const MANY_SAMPLES: usize = 200_000;
   tyrion convert --to all -o results --since 30s --until 90s report.log")]
 pub struct ConvertArgs {
     /// The format to write, or all
-    #[arg(long, value_name = "FORMAT", value_parser = Formats)]
+    #[arg(long, value_name = "FORMAT", value_parser = format_names())]
     to: &'static str,
     /// Where to write: a file, - for stdout, or with --to all a folder
     /// [default: a name that depends on the format, in the current folder]
@@ -80,31 +80,13 @@ pub struct ConvertArgs {
 }
 
 /// The names in the registry of formats, as values of an option.
-#[derive(Clone)]
-pub(super) struct Formats;
-
-impl TypedValueParser for Formats {
-    type Value = &'static str;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        arg: Option<&clap::Arg>,
-        value: &std::ffi::OsStr,
-    ) -> Result<&'static str, clap::Error> {
-        let names = FORMATS.iter().map(|format| format.name).chain([ALL]);
-        let inner = PossibleValuesParser::new(names.clone());
-        let given = inner.parse_ref(command, arg, value)?;
-        // The parser above lets only these names through.
-        Ok(names.into_iter().find(|name| *name == given).unwrap_or(ALL))
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let formats = FORMATS.iter().map(|f| PossibleValue::new(f.name).help(about(f)));
-        let files: Vec<&str> = FORMATS.iter().map(|format| format.default_file).collect();
-        let all = PossibleValue::new(ALL).help(format!("Every format: {}", files.join(", ")));
-        Some(Box::new(formats.chain([all])))
-    }
+pub(super) fn format_names() -> impl TypedValueParser<Value = &'static str> {
+    let formats = FORMATS.iter().map(|format| PossibleValue::new(format.name).help(about(format)));
+    let files: Vec<&str> = FORMATS.iter().map(|format| format.default_file).collect();
+    let all = PossibleValue::new(ALL).help(format!("Every format: {}", files.join(", ")));
+    // The parser lets only these names through.
+    PossibleValuesParser::new(formats.chain([all]))
+        .map(|given| by_name(&given).map_or(ALL, |format| format.name))
 }
 
 /// A format's line of help.
@@ -451,19 +433,14 @@ fn write(
 #[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 mod tests {
     use super::*;
+    use crate::usage::CommandLine;
     use clap::Parser;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        convert: ConvertArgs,
-    }
 
     #[test]
     fn each_value_has_a_file_of_its_own() {
         let file = |line: &str| {
             let words = std::iter::once("convert").chain(line.split(' ')).chain(["a.log"]);
-            let args = Line::try_parse_from(words).unwrap().convert;
+            let args = CommandLine::<ConvertArgs>::try_parse_from(words).unwrap().args;
             default_file(by_name(args.to).unwrap(), &args.style).display().to_string()
         };
         assert_eq!(file("--to flamegraph"), "waits.svg");

@@ -9,7 +9,7 @@ use crate::{
     inputs::InputArgs,
     logs,
     outcome::{CommandResult, Completion, Failure, tell},
-    progress, terminal,
+    progress,
 };
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -173,11 +173,7 @@ fn write(args: &DiffArgs, pair: &Pair<'_>, options: &ReportOptions) -> Result<()
         let json = json.map_err(|error| Failure::new(error.to_string()))?;
         escaped(&json).into_owned() + "\n"
     } else {
-        let style = match target {
-            OutputTarget::Stdout => terminal::style(),
-            OutputTarget::File(_) => text::Style::default(),
-        };
-        text::view(&view(&diff), &style)
+        text::view(&view(&diff), &target.style())
     };
     target.write(|out| out.write_all(text.as_bytes()))
 }
@@ -236,16 +232,13 @@ impl DiffArgs {
 #[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 mod tests {
     use super::*;
+    use crate::usage::CommandLine;
     use clap::Parser;
 
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        diff: DiffArgs,
-    }
-
     fn parsed(line: &str) -> DiffArgs {
-        Line::try_parse_from(std::iter::once("diff").chain(line.split(' '))).unwrap().diff
+        CommandLine::<DiffArgs>::try_parse_from(std::iter::once("diff").chain(line.split(' ')))
+            .unwrap()
+            .args
     }
 
     /// The logs before and after.
@@ -298,7 +291,8 @@ mod tests {
     #[test]
     fn conditions_are_checked_when_the_line_is_read() {
         let line = ["diff", "--fail-if", "p98 > 1", "a", "b"];
-        let error = Line::try_parse_from(line).map(|_| ()).unwrap_err().to_string();
+        let error =
+            CommandLine::<DiffArgs>::try_parse_from(line).map(|_| ()).unwrap_err().to_string();
         assert!(error.contains("`p98` is not a metric"), "{error}");
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     inputs::InputArgs,
     logs,
     outcome::{CommandResult, Failure, tell, tell_step},
-    progress, terminal,
+    progress,
 };
 use clap::Args;
 use std::path::PathBuf;
@@ -169,11 +169,7 @@ fn write(args: &ReportArgs, target: &OutputTarget, findings: &Findings<'_>) -> R
     if args.json {
         return target.write(|out| out.write_all(json::write(&report).as_bytes()));
     }
-    let style = match target {
-        OutputTarget::Stdout => terminal::style(),
-        OutputTarget::File(_) => text::Style::default(),
-    };
-    target.write(|out| out.write_all(text::write(&report, &style).as_bytes()))?;
+    target.write(|out| out.write_all(text::write(&report, &target.style()).as_bytes()))?;
     for note in &report.notes {
         tell(&format!("note: {note}"));
     }

@@ -14,7 +14,7 @@ mod tests;
 use crate::{
     live::{self, find},
     logs,
-    outcome::{CommandResult, Completion, Failure, tell},
+    outcome::{CommandResult, Completion, Failure, print, tell},
     terminal,
 };
 use clap::Args;
@@ -25,7 +25,7 @@ use look::LiveView;
 use ratatui::crossterm::event;
 use screen::Screen;
 use std::{
-    io::{self, IsTerminal, Write},
+    io::{self, IsTerminal},
     time::{Duration, Instant},
 };
 use tyrion_model::filter::{FilterError, Kinds, duration_ns};
@@ -113,8 +113,7 @@ fn once(args: &TopArgs, mut look: LiveView, options: &ViewOptions) -> CommandRes
     } else {
         once::text(&frame, &status, top)
     };
-    let written = io::stdout().write_all(text.as_bytes());
-    written.map_err(|error| Failure::writing("stdout", &error))?;
+    print(text)?;
     if status.lacks_locks() {
         tell(&format!("note: {NO_LOCKS}"));
     }

@@ -11,7 +11,7 @@ use crate::{
     inputs::InputArgs,
     logs,
     outcome::{CommandResult, Failure},
-    progress, terminal,
+    progress,
 };
 use clap::Args;
 use rayon::prelude::*;
@@ -151,11 +151,7 @@ pub fn run(args: WhatifArgs) -> CommandResult {
             let json = json.map_err(|error| Failure::new(error.to_string()))?;
             escaped(&json).into_owned() + "\n"
         } else {
-            let style = match target {
-                OutputTarget::Stdout => terminal::style(),
-                OutputTarget::File(_) => text::Style::default(),
-            };
-            text::view(&shown::view(&document, &args.changes()), &style)
+            text::view(&shown::view(&document, &args.changes()), &target.style())
         };
         target.write(|out| out.write_all(text.as_bytes()))?;
         Ok(done)

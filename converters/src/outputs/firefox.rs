@@ -26,7 +26,6 @@ use flate2::{Compression, write::GzEncoder};
 use std::io::{self, BufWriter, Write};
 use tables::{Strings, Tables};
 use thread::{Context, write_thread};
-use tyrion_formats::Fact;
 use tyrion_model::{harmless, profile::Run, timeline::Timeline};
 
 /// The output's registration.
@@ -37,14 +36,7 @@ pub const FORMAT: Format = Format {
     metrics: Metrics::Times,
     by: &[By::Waiter],
     features: &[],
-    loses: &[
-        Fact::Acquisitions,
-        Fact::Holds,
-        Fact::Blame,
-        Fact::Nesting,
-        Fact::Samples,
-        Fact::Collections,
-    ],
+    loses: super::WAITS_LOSE,
     looked_at: Some("Firefox Profiler in Chromium"),
     open_with: "https://profiler.firefox.com (Load a profile from file)",
     stream: Stream::Times(stream),

@@ -15,7 +15,6 @@ use inferno::flamegraph::{self, Direction, color::BackgroundColor};
 use std::io::{self, BufWriter, Write};
 use svg::SvgWriter;
 use titles::{TitleClasses, escaped};
-use tyrion_formats::Fact;
 use tyrion_model::{profile::Profile, units};
 
 /// The output's registration.
@@ -26,14 +25,7 @@ pub const FORMAT: Format = Format {
     metrics: Metrics::OneOf(&Metric::ALL),
     by: &By::ALL,
     features: &[Feature::ByThread, Feature::Icicle],
-    loses: &[
-        Fact::Moments,
-        Fact::Outcomes,
-        Fact::Lines,
-        Fact::Owners,
-        Fact::Nesting,
-        Fact::Collections,
-    ],
+    loses: super::STACKS_LOSE,
     looked_at: Some("Chromium"),
     open_with: "xdg-open {}, or any browser",
     stream: super::Stream::Sums(stream),

@@ -10,7 +10,7 @@ use super::{By, Format, Metrics, Stream, create::write_folder};
 use parquet::data_type::ByteArray;
 use std::{io, path::Path};
 use table::{CellValue, ColumnSpec, ColumnType, TableWriter};
-use tyrion_formats::{Fact, Recording};
+use tyrion_formats::Recording;
 use tyrion_model::{
     names,
     profile::{Profile, Run},
@@ -26,14 +26,7 @@ pub const FORMAT: Format = Format {
     metrics: Metrics::Times,
     by: &[By::Waiter],
     features: &[],
-    loses: &[
-        Fact::Acquisitions,
-        Fact::Holds,
-        Fact::Blame,
-        Fact::Nesting,
-        Fact::Samples,
-        Fact::Collections,
-    ],
+    loses: super::WAITS_LOSE,
     looked_at: Some("DuckDB"),
     open_with: "duckdb -c \"FROM '{}/waits.parquet' LIMIT 10\"",
     stream: Stream::Folder(write),

@@ -19,6 +19,7 @@ pub mod holder;
 pub mod kind;
 pub mod le;
 pub mod lock_flavor;
+mod named;
 pub mod pattern;
 pub mod sample;
 pub mod slot;

@@ -5,39 +5,30 @@
 
 use crate::fields::record;
 
-/// What a thread was doing, as far as the JVM tells (JVMTI's
-/// `GetThreadState`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ThreadState {
-    /// Runnable, in Java code.
-    Running = 1,
-    /// Runnable, in native code: it computes there, or waits for a file, a
-    /// socket, a process, of which the JVM knows nothing.
-    Native = 2,
-    /// Blocked at a monitor.
-    Blocked = 3,
-    /// In `Object.wait`.
-    Waiting = 4,
-    /// In `LockSupport.park`.
-    Parked = 5,
-    /// In `Thread.sleep`.
-    Sleeping = 6,
-    /// Suspended, or in no state that is known.
-    Other = 7,
+crate::named_enum! {
+    /// What a thread was doing, as far as the JVM tells (JVMTI's
+    /// `GetThreadState`).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum ThreadState {
+        /// Runnable, in Java code.
+        Running = 1 => "running",
+        /// Runnable, in native code: it computes there, or waits for a file, a
+        /// socket, a process, of which the JVM knows nothing.
+        Native = 2 => "native",
+        /// Blocked at a monitor.
+        Blocked = 3 => "blocked",
+        /// In `Object.wait`.
+        Waiting = 4 => "waiting",
+        /// In `LockSupport.park`.
+        Parked = 5 => "parked",
+        /// In `Thread.sleep`.
+        Sleeping = 6 => "sleeping",
+        /// Suspended, or in no state that is known.
+        Other = 7 => "other",
+    }
 }
 
 impl ThreadState {
-    /// All states, in the order of their codes.
-    pub const ALL: [ThreadState; 7] = [
-        ThreadState::Running,
-        ThreadState::Native,
-        ThreadState::Blocked,
-        ThreadState::Waiting,
-        ThreadState::Parked,
-        ThreadState::Sleeping,
-        ThreadState::Other,
-    ];
-
     /// Its number in the log.
     pub fn code(self) -> u32 {
         self as u32
@@ -46,19 +37,6 @@ impl ThreadState {
     /// The state with this number.
     pub fn from_code(code: u32) -> Option<ThreadState> {
         ThreadState::ALL.into_iter().find(|state| state.code() == code)
-    }
-
-    /// Its name in filters, labels and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            ThreadState::Running => "running",
-            ThreadState::Native => "native",
-            ThreadState::Blocked => "blocked",
-            ThreadState::Waiting => "waiting",
-            ThreadState::Parked => "parked",
-            ThreadState::Sleeping => "sleeping",
-            ThreadState::Other => "other",
-        }
     }
 }
 

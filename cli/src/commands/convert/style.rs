@@ -329,18 +329,13 @@ fn by_option(by: By) -> String {
 mod tests {
     use super::*;
     use crate::commands::convert::ConvertArgs;
+    use crate::usage::CommandLine;
     use clap::Parser;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        convert: ConvertArgs,
-    }
 
     /// What is said about a command line.
     fn refused(line: &str) -> Option<String> {
         let words = std::iter::once("convert").chain(line.split(' ')).chain(["a.log"]);
-        let args = Line::try_parse_from(words).unwrap().convert;
+        let args = CommandLine::<ConvertArgs>::try_parse_from(words).unwrap().args;
         let filter = args.filters.filter(tyrion_model::filter::Kinds::contention()).unwrap();
         let checked = args.style.check(args.to).and_then(|()| args.style.check_filter(&filter));
         checked.err().map(|failure| failure.to_string())
@@ -428,7 +423,12 @@ mod tests {
         let times = Recording::from_bytes("b.folded", times).unwrap();
         let of = |line: &str, logs: &[Recording]| {
             let words = std::iter::once("convert").chain(line.split(' ')).chain(["a.log"]);
-            Line::try_parse_from(words).unwrap().convert.style.of_logs(logs).metric
+            CommandLine::<ConvertArgs>::try_parse_from(words)
+                .unwrap()
+                .args
+                .style
+                .of_logs(logs)
+                .metric
         };
         let counts = [counts];
         assert_eq!(of("--to flamegraph", &counts), Some(Metric::Contentions));
@@ -441,7 +441,7 @@ mod tests {
 
     #[test]
     fn help_names_the_formats_that_follow_an_option() {
-        let line = <Line as clap::CommandFactory>::command();
+        let line = <CommandLine<ConvertArgs> as clap::CommandFactory>::command();
         let help = |option: &str| {
             let arg = line.get_arguments().find(|arg| arg.get_long() == Some(option)).unwrap();
             arg.get_help().unwrap().to_string()

@@ -346,15 +346,10 @@ fn a_frame_is_printed() {
 
 #[test]
 fn options_without_effect_are_refused() {
-    #[derive(clap::Parser)]
-    struct Line {
-        #[command(flatten)]
-        top: TopArgs,
-    }
     let refused = |line: &str| {
         let line = std::iter::once("top").chain(line.split(' '));
-        <Line as clap::Parser>::try_parse_from(line)
-            .map(|line| line.top.top)
+        <crate::usage::CommandLine<TopArgs> as clap::Parser>::try_parse_from(line)
+            .map(|line| line.args.top)
             .map_err(|it| it.kind())
     };
     assert_eq!(refused("--once --top 0 a.log").ok(), Some(0));

@@ -2,50 +2,27 @@
 
 use super::ProfileArgs;
 use crate::{
-    commands::attach::{self, Agent, AgentReply, LogPath, value},
+    commands::{
+        attach::{self, Agent, AgentReply, LogPath, value},
+        session::{self, SessionLog},
+    },
     jvm::names::program_of,
     logs,
     outcome::{Failure, tell},
     progress,
     signals::Interrupts,
 };
-use std::{
-    ffi::OsStr,
-    path::{Path, PathBuf},
-    time::{Duration, Instant},
-};
-use tyrion_formats::Recording;
-use tyrion_model::{
-    filter::{Filter, Kinds, Moment},
-    units,
-};
+use std::{ffi::OsStr, path::Path, time::Duration};
+use tyrion_model::units;
 use tyrion_wire::header::RecordingState;
-
-/// How often we look whether the JVM still runs.
-const LOOK: Duration = Duration::from_millis(100);
-/// How long a JVM that answers no more may take to end.
-const LEAVE: Duration = Duration::from_secs(1);
 
 /// A JVM that is being recorded.
 pub struct Recorder<'a> {
     agent: &'a Agent,
     /// Whether recording is ours to stop; not if it was on before.
     is_ours: bool,
-    recorded: Recorded,
+    log: SessionLog,
     asked: Option<LogPath>,
-}
-
-/// What was recorded.
-#[derive(Default)]
-pub struct Recorded {
-    /// The log, by the JVM's path.
-    pub log: PathBuf,
-    /// The same, by our path.
-    pub here: PathBuf,
-    /// Since when it is to be reported on, monotonic ns, if the log is older.
-    pub from_ns: Option<u64>,
-    /// Until when, if the log goes on.
-    until_ns: Option<u64>,
 }
 
 impl<'a> Recorder<'a> {
@@ -69,20 +46,10 @@ impl<'a> Recorder<'a> {
             let (answer, _) = agent.start(&args.agent, Some(&log.path), is_named)?;
             (true, Some(log), answer)
         };
-        let mut recorder = Recorder { agent, is_ours, recorded: Recorded::default(), asked };
-        recorder.note_log(&answer);
-        if !is_ours {
-            recorder.recorded.from_ns = Some(logs::now_ns());
-        }
-        Ok(recorder)
-    }
-
-    /// A log that rotates has another name from time to time.
-    fn note_log(&mut self, answer: &AgentReply) {
-        if !value(answer, "log").is_empty() {
-            self.recorded.log = PathBuf::from(value(answer, "log"));
-            self.recorded.here = self.agent.seen_here(answer, self.asked.as_ref());
-        }
+        let mut log = SessionLog::default();
+        log.note(agent, &answer, asked.as_ref());
+        log.from_ns = (!is_ours).then(logs::now_ns);
+        Ok(Recorder { agent, is_ours, log, asked })
     }
 
     /// Waits for the time to pass, the user to interrupt, or the JVM to end.
@@ -94,15 +61,9 @@ impl<'a> Recorder<'a> {
         };
         let bar = progress::of_time(time, format!("{what} (Ctrl-C ends it early)"));
         bar.set_prefix(units::duration(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)));
-        let begin = Instant::now();
-        loop {
-            let passed = begin.elapsed();
-            let left = time.saturating_sub(passed);
-            if left.is_zero() || interrupts.wait(left.min(LOOK)) || !self.agent.is_alive() {
-                break;
-            }
+        session::wait(self.agent, interrupts, time, |passed| {
             bar.set_position(u64::try_from(passed.as_millis()).unwrap_or(u64::MAX));
-        }
+        });
         bar.finish_and_clear();
     }
 
@@ -110,9 +71,9 @@ impl<'a> Recorder<'a> {
     ///
     /// # Errors
     /// When the agent does not answer, though the JVM still runs.
-    pub fn end(mut self) -> Result<Recorded, Failure> {
+    pub fn end(mut self) -> Result<SessionLog, Failure> {
         if !self.is_ours {
-            self.recorded.until_ns = Some(logs::now_ns());
+            self.log.until_ns = Some(logs::now_ns());
         }
         let answer = match self.is_ours {
             true => self.agent.stop(),
@@ -120,25 +81,13 @@ impl<'a> Recorder<'a> {
         };
         self.is_ours = false;
         match answer {
-            Ok(answer) => self.note_log(&answer),
-            Err(_) if self.has_gone() => {
+            Ok(answer) => self.log.note(self.agent, &answer, self.asked.as_ref()),
+            Err(_) if session::has_gone(self.agent) => {
                 tell("note: the JVM has ended; the report is of what was recorded until then");
             }
             Err(failure) => return Err(failure),
         }
-        Ok(std::mem::take(&mut self.recorded))
-    }
-
-    /// Whether the JVM has ended. One that is about to answers no more.
-    fn has_gone(&self) -> bool {
-        let deadline = Instant::now() + LEAVE;
-        while self.agent.is_alive() {
-            if Instant::now() > deadline {
-                return false;
-            }
-            std::thread::sleep(LOOK / 4);
-        }
-        true
+        Ok(std::mem::take(&mut self.log))
     }
 }
 
@@ -193,18 +142,4 @@ fn unused(agent: &Agent) -> LogPath {
     // There are fewer names than numbers.
     let number = (1..).find(is_free).unwrap_or(1);
     agent.log_path_unnamed(Path::new(&name(number)))
-}
-
-impl Recorded {
-    /// What of the log is to be reported on; `log` is the newest file.
-    pub fn filter(&self, log: Option<&Recording>) -> Filter {
-        // The same moment in all files.
-        let moment = |ns: u64| log.map(|log| Moment::Wall(logs::wall_ns(log, ns)));
-        Filter {
-            kinds: Kinds::contention(),
-            since: self.from_ns.and_then(moment),
-            until: self.until_ns.and_then(moment),
-            ..Filter::default()
-        }
-    }
 }
