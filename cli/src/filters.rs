@@ -177,7 +177,8 @@ pub fn withheld(filter: &Filter, log: &Recording) -> Withheld {
 /// Whether a filter wants a wait that had not ended; time does not matter.
 pub fn wants_pending(
     filter: &Filter,
-    (log, withheld): (&Recording, &Withheld),
+    log: &Recording,
+    withheld: &Withheld,
     pending: &Pending,
 ) -> bool {
     let names = Names(log);

@@ -75,7 +75,8 @@ fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
     let io = |source| Error::Io { log: name.to_owned(), source };
     let all = bytes.settled(0, bytes.len()).unwrap_or_default();
     let summed = SummedLog::new(INPUT, name, 0, 0).map_err(io)?;
-    let mut reader = LineReader::new(summed, unit(all, bytes.hints().unit));
+    let (unit, why) = unit(all, bytes.hints().unit);
+    let mut reader = LineReader::new(summed, unit, why);
     let mut offset = 0;
     for line in all.split_inclusive(|&byte| byte == b'\n') {
         reader.line(line, offset).map_err(io)?;
@@ -120,7 +121,7 @@ struct LineReader {
 }
 
 impl LineReader {
-    fn new(mut summed: SummedLog, (unit, why): (Unit, &'static str)) -> LineReader {
+    fn new(mut summed: SummedLog, unit: Unit, why: &'static str) -> LineReader {
         let value = format!("{} ({why})", unit.name());
         summed.importer.header.metadata.push((UNIT.to_owned(), value));
         let (frames, last, without_lock) = Default::default();

@@ -356,7 +356,7 @@ impl<'a> Dump<'a> {
     }
 
     fn pending(&mut self, out: &mut dyn Write, pending: &Pending) -> io::Result<()> {
-        if !wants_pending(self.filter, (self.log, &self.withheld), pending) {
+        if !wants_pending(self.filter, self.log, &self.withheld, pending) {
             return Ok(());
         }
         if self.json {

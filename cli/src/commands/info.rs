@@ -36,7 +36,7 @@ use tyrion_model::{
     harmless, units,
 };
 use tyrion_report::{Collections, OwnCpu};
-use tyrion_wire::{WaitKind, header::RecordingState};
+use tyrion_wire::{WaitKind, header::RecordingState, slot::Pending};
 use walks::Walks;
 
 /// So many pauses are listed.
@@ -112,8 +112,9 @@ struct PendingCounts {
 
 impl PendingCounts {
     fn count(log: &Recording, filter: &Filter) -> PendingCounts {
-        let of = (log, &filters::withheld(filter, log));
-        let wanted = log.pending().iter().filter(|pending| wants_pending(filter, of, pending));
+        let withheld = filters::withheld(filter, log);
+        let is_wanted = |pending: &&Pending| wants_pending(filter, log, &withheld, pending);
+        let wanted = log.pending().iter().filter(is_wanted);
         let mut waiting = PendingCounts::default();
         for pending in wanted {
             match pending.kind.is_contention() {

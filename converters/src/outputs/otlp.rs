@@ -168,11 +168,13 @@ fn header(
         SeriesKind::Wall | SeriesKind::Cpu => run.period_ns.max(1),
         _ => 1,
     };
+    let (name, unit) = column.name_and_unit();
+    let (period_name, period_unit) = sort.name_and_unit();
     Ok(proto::Profile {
-        sample_type: Some(dictionary.value_type(column.name_and_unit())?),
+        sample_type: Some(dictionary.value_type(name, unit)?),
         time_unix_nano: run.start_wall_ns,
         duration_nano: run.duration_ns,
-        period_type: Some(dictionary.value_type(sort.name_and_unit())?),
+        period_type: Some(dictionary.value_type(period_name, period_unit)?),
         period: i64::try_from(period).unwrap_or(i64::MAX),
         samples: Vec::new(),
     })

@@ -166,7 +166,7 @@ impl<'c, 'a> EventBlocks<'c, 'a> {
                 values.texts = [RawText::Missing; SLOTS];
             }
             match layout.plan.read(self.types, &mut event.fields, &mut values) {
-                Some(()) => self.take_up((event.at, layout.tells), &values, &mut made),
+                Some(()) => self.take_up(event.at, layout.tells, &values, &mut made),
                 None if self.damaged.len() < MAX_DAMAGE => {
                     self.damaged.push(event.at);
                 }
@@ -193,7 +193,8 @@ impl<'c, 'a> EventBlocks<'c, 'a> {
     /// Takes up an event, which stands at a place.
     fn take_up(
         &mut self,
-        (at, tells): (usize, Tells),
+        at: usize,
+        tells: Tells,
         values: &FieldValues<'a>,
         made: &mut BlockBuilder,
     ) {
@@ -223,7 +224,7 @@ impl<'c, 'a> EventBlocks<'c, 'a> {
                     false => self.leave_out(at, MORE_PINNED),
                 }
             }
-            tells => made.add(tells, numbers, (start_ns, end_ns)),
+            tells => made.add(tells, numbers, start_ns, end_ns),
         }
     }
 
@@ -310,7 +311,7 @@ struct BlockBuilder {
 }
 
 impl BlockBuilder {
-    fn add(&mut self, tells: Tells, numbers: &[u64; SLOTS], (start_ns, end_ns): (u64, u64)) {
+    fn add(&mut self, tells: Tells, numbers: &[u64; SLOTS], start_ns: u64, end_ns: u64) {
         let site = self.sites.number(SiteKey {
             tells,
             stack: numbers[slot::STACK],
@@ -323,7 +324,8 @@ impl BlockBuilder {
             other => self.threads.number(other) + 1,
         };
         let limits = [numbers[slot::TIMEOUT], numbers[slot::EXTRA]];
-        self.push(thread, entry(tells, (start_ns, end_ns), limits, (site, other)));
+        let of = EventData { thread, other, site, limits };
+        self.push(thread, entry(tells, start_ns, end_ns, of));
     }
 
     /// Adds the event at the front; `None` where it has to be read field by field.
@@ -335,7 +337,7 @@ impl BlockBuilder {
         front: &Front<'_>,
         clock: &ChunkClock,
     ) -> Option<()> {
-        let head = quick.head(front.window, (front.len, front.kind));
+        let head = quick.head(front.window, front.len, front.kind);
         let (times, of) = match head {
             Some(head) => {
                 let at = place(&head.tail);
@@ -354,8 +356,8 @@ impl BlockBuilder {
         };
         let start_ns = clock.at_ns(squeeze(times[0]));
         let span_ns = clock.span_ns(squeeze(times[1]));
-        let span = (start_ns, start_ns.saturating_add(span_ns));
-        self.push(of.thread, entry(tells, span, of.limits, (of.site, of.other)));
+        let end_ns = start_ns.saturating_add(span_ns);
+        self.push(of.thread, entry(tells, start_ns, end_ns, of));
         Some(())
     }
 
@@ -411,7 +413,7 @@ impl BlockBuilder {
     fn add_pinned(&mut self, pinned: &PinnedWait) {
         let mut numbers = [0; SLOTS];
         (numbers[slot::THREAD], numbers[slot::STACK]) = (pinned.thread, pinned.stack);
-        self.add(Tells::Pinned, &numbers, (pinned.start_ns, pinned.end_ns));
+        self.add(Tells::Pinned, &numbers, pinned.start_ns, pinned.end_ns);
     }
 
     fn finish(mut self) -> EventBlock {
@@ -431,25 +433,20 @@ impl BlockBuilder {
     }
 }
 
-/// An entry: from when to when, limits of time, and the numbers of its site and of who
-/// else had to do with it.
+/// The entry of an event from one time to another.
 #[inline(always)]
-fn entry(
-    tells: Tells,
-    (start_ns, end_ns): (u64, u64),
-    limits: [u64; 2],
-    (site, other): (u32, u32),
-) -> BlockEntry {
+fn entry(tells: Tells, start_ns: u64, end_ns: u64, of: EventData) -> BlockEntry {
+    let EventData { other, site, limits, .. } = of;
     let wait_ns = match tells.is_sample() {
         // How often the thread was seen.
         true => limits[1].max(1),
         false => end_ns - start_ns,
     };
-    let outcome = outcome(tells, limits, (end_ns, wait_ns));
+    let outcome = outcome(tells, limits, end_ns, wait_ns);
     BlockEntry { end_ns, wait_ns, other, site: site << 2 | outcome as u32 }
 }
 
-fn outcome(tells: Tells, limits: [u64; 2], (end_ns, wait_ns): (u64, u64)) -> Outcome {
+fn outcome(tells: Tells, limits: [u64; 2], end_ns: u64, wait_ns: u64) -> Outcome {
     // Below zero where there is no limit.
     let passed = |limit: u64, ns_per: u64, now_ns: u64| {
         limit as i64 > 0 && limit.saturating_mul(ns_per) <= now_ns

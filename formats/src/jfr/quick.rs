@@ -91,7 +91,7 @@ impl Quick {
     /// Reads only when an event was: most have a rest that was seen before. `None` where
     /// [`Quick::read`] has to look at all of it.
     #[inline(always)]
-    pub(super) fn head(&self, window: &[u8; WINDOW], (len, kind): (usize, u64)) -> Option<Head> {
+    pub(super) fn head(&self, window: &[u8; WINDOW], len: usize, kind: u64) -> Option<Head> {
         // Length and type have six bytes at most, times eight each.
         let mut left = ends(window, 32);
         let mut end = || {

@@ -40,7 +40,7 @@ pub(super) fn write(args: &DiffArgs, format: DiffFormat, pair: &Pair<'_>) -> Res
     };
     let profiles = scaled(pair, per).map_err(|error| Failure::new(error.to_string()))?;
     match format {
-        DiffFormat::Flamegraph => flamegraph(args, &profiles, (metric, per)),
+        DiffFormat::Flamegraph => flamegraph(args, &profiles, metric, per),
         DiffFormat::Pprof => pprofs(args, &profiles, metric),
     }
 }
@@ -48,7 +48,8 @@ pub(super) fn write(args: &DiffArgs, format: DiffFormat, pair: &Pair<'_>) -> Res
 fn flamegraph(
     args: &DiffArgs,
     [before, after]: &[Profile; 2],
-    (metric, per): (Metric, Per),
+    metric: Metric,
+    per: Per,
 ) -> Result<(), Failure> {
     let widths = match args.widths {
         Some(DiffSide::Before) => Widths::Before,

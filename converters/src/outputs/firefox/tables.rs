@@ -83,7 +83,8 @@ impl<'p> Tables<'p> {
     pub(super) fn thread(
         &mut self,
         timeline: &Timeline<'_>,
-        (run, id): (u32, u32),
+        run: u32,
+        id: u32,
         strings: &mut Strings,
     ) -> Option<u32> {
         let log = timeline.logs().get(run as usize).filter(|_| id != UNKNOWN)?;

@@ -74,7 +74,7 @@ pub(super) fn write_thread(
 ) -> io::Result<()> {
     let profile = context.timeline.profile();
     let Some(of_profile) = profile.threads.get(thread as usize) else { return Ok(()) };
-    write_head(context, (thread, of_profile), out)?;
+    write_head(context, thread, of_profile, out)?;
     let mut sums: Vec<&Untimed> = context.timeline.untimed_of(thread).iter().collect();
     sums.sort_by_key(|sum| sum.last_ns);
     let mut columns = Columns { context, waits, sums, out };
@@ -86,7 +86,8 @@ pub(super) fn write_thread(
 /// All but the samples and markers.
 fn write_head(
     context: &Context<'_, '_>,
-    (number, thread): (u32, &Thread),
+    number: u32,
+    thread: &Thread,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let (timeline, run) = (context.timeline, thread.run);
@@ -237,7 +238,7 @@ fn write_wait(context: &mut Context<'_, '_>, wait: &Wait, out: &mut dyn Write) -
     let kind = context.strings.number(wait.kind.name());
     let lock = context.tables.lock(timeline.profile(), wait.lock, context.strings);
     let outcome = context.strings.number(wait.outcome.name());
-    let owner = context.tables.thread(timeline, (wait.run, wait.owner), context.strings);
+    let owner = context.tables.thread(timeline, wait.run, wait.owner, context.strings);
     let of_type = if owner.is_some() { OWNED_WAIT } else { WAIT };
     write!(
         out,
@@ -246,7 +247,7 @@ fn write_wait(context: &mut Context<'_, '_>, wait: &Wait, out: &mut dyn Write) -
         ms(wait.wait_ns)
     )?;
     let waker = wait.waker.and_then(|waker| {
-        context.tables.thread(timeline, (wait.run, waker.thread_id), context.strings)
+        context.tables.thread(timeline, wait.run, waker.thread_id, context.strings)
     });
     for (key, name) in [("owner", owner), ("waker", waker)] {
         if let Some(name) = name {

@@ -32,10 +32,7 @@ impl Dictionary {
     }
 
     /// What numbers of profiles are.
-    pub(super) fn value_type(
-        &mut self,
-        (name, unit): (&str, &str),
-    ) -> io::Result<proto::ValueType> {
+    pub(super) fn value_type(&mut self, name: &str, unit: &str) -> io::Result<proto::ValueType> {
         Ok(proto::ValueType {
             type_strindex: self.string(name)?,
             unit_strindex: self.string(unit)?,

@@ -159,11 +159,9 @@ impl<'a, 'w> Sweep<'a, 'w> {
         while self.due.peek().is_some_and(is_due) {
             let Some(Reverse(due)) = self.due.pop() else { break };
             match due.what {
-                SweepItem::EndOfHold { thread, lane } => {
-                    self.end(due.at_ns, (thread, lane), None)?
-                }
+                SweepItem::EndOfHold { thread, lane } => self.end(due.at_ns, thread, lane, None)?,
                 SweepItem::EndOfWait { thread, lane, wait } => {
-                    self.end_wait((thread, lane), &wait, due.slice.0)?;
+                    self.end_wait(thread, lane, &wait, due.slice.0)?;
                 }
                 SweepItem::Wake { wait, waker, flow } => {
                     let name = format!("wake {}", self.naming.lock(wait.lock).name);
@@ -241,7 +239,8 @@ impl<'a, 'w> Sweep<'a, 'w> {
 
     fn end_wait(
         &mut self,
-        (thread, lane): (TrackKey, usize),
+        thread: TrackKey,
+        lane: usize,
         wait: &Wait,
         slice: u64,
     ) -> io::Result<()> {
@@ -249,7 +248,7 @@ impl<'a, 'w> Sweep<'a, 'w> {
         let open = self.waiting.entry(place).or_default();
         let nth = open.iter().position(|open| open.slice == slice);
         let flow = nth.and_then(|nth| open.swap_remove(nth).flow);
-        self.end(wait.end_ns, (thread, lane), flow)?;
+        self.end(wait.end_ns, thread, lane, flow)?;
         self.count(wait, wait.end_ns, -1)
     }
 
@@ -257,7 +256,8 @@ impl<'a, 'w> Sweep<'a, 'w> {
     fn end(
         &mut self,
         at_ns: u64,
-        (thread, lane): (TrackKey, usize),
+        thread: TrackKey,
+        lane: usize,
         flow: Option<u64>,
     ) -> io::Result<()> {
         let event = TrackEvent {
