@@ -18,10 +18,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         let bytes = fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
         let build = format!("{}-{:016x}", of("CARGO_PKG_VERSION")?, hash(&bytes));
         agents += &format!(
-            "Packed {{ libc: {libc:?}, build: {build:?}, gzip: include_bytes!({file:?}) }},\n"
+            "PackedAgent {{ libc: {libc:?}, build: {build:?}, gzip: include_bytes!({file:?}) }},\n"
         );
     }
-    let written = format!("static AGENTS: &[Packed] = &[{agents}];\n");
+    let written = format!("static AGENTS: &[PackedAgent] = &[{agents}];\n");
     Ok(fs::write(Path::new(&of("OUT_DIR")?).join("agents.rs"), written)?)
 }
 

@@ -29,7 +29,7 @@ Then, each where you have the right to:
 
     # crates.io, from the folder that has the agents in it; Cargo goes in the right order.
     (cd target/dist-crates && cargo publish --allow-dirty --no-verify -p tyrion-wire \\
-        -p tyrion-options -p tyrion-formats -p tyrion-model -p tyrion-converters -p tyrion-whatif \\
+        -p tyrion-harmless -p tyrion-options -p tyrion-formats -p tyrion-model -p tyrion-converters -p tyrion-whatif \\
         -p tyrion-report -p tyrion)
 
     # A registry of images

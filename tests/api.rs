@@ -1,8 +1,8 @@
 //! `tyrion-api.jar`: programs that say what they do, with an agent and without.
 
 use crate::support::{
-    Jdk, Program, Recording, Running, Wait, assert_between, classes, dump, err, info, ms, on_jdks,
-    ours, out, output, root, run, stdout_of, text, tyrion, waits,
+    Jdk, Program, Recording, RunningCommand, Wait, assert_between, classes, dump, err, info, ms,
+    on_jdks, ours, out, output, root, run, stdout_of, text, tyrion, waits,
 };
 use serde_json::{Value, json};
 use std::{path::PathBuf, process::Command, time::Duration};
@@ -150,16 +150,16 @@ fn switched_and_asked(jdk: &Jdk) {
 /// How long the program was seen doing what, in ns, and how many snapshots
 /// that took.
 #[derive(Debug, Default)]
-struct Sampled {
+struct SampledTimes {
     outside_ns: u64,
     running_ns: u64,
     sleeping_ns: u64,
     snapshots: u64,
 }
 
-impl Sampled {
-    fn of(recording: &Recording) -> Sampled {
-        let mut sampled = Sampled::default();
+impl SampledTimes {
+    fn of(recording: &Recording) -> SampledTimes {
+        let mut sampled = SampledTimes::default();
         for sample in dump(&recording.log, &["sample"]) {
             assert_eq!(sample["thread"], "main");
             let stack: Vec<String> = serde_json::from_value(sample["stack"].clone()).unwrap();
@@ -191,10 +191,10 @@ impl Sampled {
 
 fn a_block_is_sampled(jdk: &Jdk) {
     let recording = program(jdk, "sampled-block").record_undisturbed(|recording| {
-        Sampled::of(recording).is_undisturbed(recording.number("block_ns"))
+        SampledTimes::of(recording).is_undisturbed(recording.number("block_ns"))
     });
     assert_eq!(recording.said["present"], true);
-    let (sampled, block_ns) = (Sampled::of(&recording), recording.number("block_ns"));
+    let (sampled, block_ns) = (SampledTimes::of(&recording), recording.number("block_ns"));
     let within_ns = sampled.running_ns + sampled.sleeping_ns;
     // The program does not count its calls of the API.
     let about_ns = block_ns - ms(5)..block_ns + ms(50);
@@ -243,7 +243,8 @@ fn an_agent_that_comes_later(jdk: &Jdk) {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("later.log");
     let line = program(jdk, "groups-later").command_line();
-    let mut running = Running::of(Command::new(&line[0]).args(&line[1..]), folder, log.clone());
+    let mut running =
+        RunningCommand::of(Command::new(&line[0]).args(&line[1..]), folder, log.clone());
     running.await_line("ready");
     std::thread::sleep(Duration::from_millis(300));
     let attach = ["attach", "-o", text(&log), &running.id().to_string()];

@@ -1,8 +1,8 @@
 //! `tyrion attach`, `stop` and `status` on a running JVM.
 
 use crate::support::{
-    Jdk, Program, Report, Running, Wait, err, info, on_jdks, out, pending, run, stdout_of, text,
-    tyrion, wait_for, waits,
+    Jdk, Program, Report, RunningCommand, Wait, err, info, on_jdks, out, pending, run, stdout_of,
+    text, tyrion, wait_for, waits,
 };
 use serde_json::Value;
 use std::{path::Path, process::Command, time::Duration};
@@ -32,7 +32,7 @@ fn overview(log: &Path) -> (u64, u64, f64) {
 }
 
 /// A JVM without an agent, in the background.
-pub fn unrecorded(jdk: &Jdk) -> Running {
+pub fn unrecorded(jdk: &Jdk) -> RunningCommand {
     busy(jdk, |program, _| {
         let line = program.command_line();
         let mut java = Command::new(&line[0]);
@@ -42,19 +42,19 @@ pub fn unrecorded(jdk: &Jdk) -> Running {
 }
 
 /// A program that nobody records, in the background.
-pub fn start_unrecorded(program: &Program, folder: TempDir) -> Running {
+pub fn start_unrecorded(program: &Program, folder: TempDir) -> RunningCommand {
     let log = folder.path().join("attached.log");
     let line = program.command_line();
-    Running::of(Command::new(&line[0]).args(&line[1..]), folder, log)
+    RunningCommand::of(Command::new(&line[0]).args(&line[1..]), folder, log)
 }
 
 /// Something to record, in the background.
-fn busy(jdk: &Jdk, command: impl FnOnce(&Program, &Path) -> Command) -> Running {
+fn busy(jdk: &Jdk, command: impl FnOnce(&Program, &Path) -> Command) -> RunningCommand {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("attached.log");
     // Longer than any test takes: it is killed at the end.
     let program = Program::truth(jdk, "storm 600 lock");
-    let mut running = Running::of(&mut command(&program, &log), folder, log);
+    let mut running = RunningCommand::of(&mut command(&program, &log), folder, log);
     // A JVM that is still starting cannot be attached to.
     running.await_line("raging");
     running.log = running.log.canonicalize().unwrap_or(running.log.clone());
@@ -112,7 +112,7 @@ fn check_waits(log: &Path) {
 }
 
 /// The JVM itself warns from 21 on; we say nothing.
-fn check_stderr(running: &Running, jdk: &Jdk) {
+fn check_stderr(running: &RunningCommand, jdk: &Jdk) {
     let stderr = running.stderr();
     let warned = stderr.lines().all(|line| line.starts_with("WARNING: "));
     assert!(warned && (jdk.major >= 21 || stderr.is_empty()), "{stderr}");

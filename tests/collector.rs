@@ -87,14 +87,14 @@ fn certify(folder: &Path) {
 /// What the collector printed: the sums of the profiles by their place in the list, and of
 /// the first of them, which has the durations of contention, by lock and by owner.
 #[derive(Default)]
-struct Printed {
+struct CollectorOutput {
     profiles: Vec<u64>,
     by_lock: BTreeMap<String, u64>,
     by_owner: BTreeMap<String, u64>,
 }
 
-fn read(printed: &Path) -> Printed {
-    let mut found = Printed::default();
+fn read(printed: &Path) -> CollectorOutput {
+    let mut found = CollectorOutput::default();
     let mut value = 0;
     for line in fs::read_to_string(printed).unwrap().lines().map(str::trim) {
         if line.starts_with("Profile #") {

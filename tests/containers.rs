@@ -4,7 +4,7 @@
 
 use crate::{
     attacks::{
-        actor::Part,
+        actor::ActorPart,
         jail::{contained, jail},
         stage::{Actor, NOBODY, STRANGER, Stage, TALKING},
     },
@@ -37,8 +37,8 @@ on_jdks!(a_sidecar_of_the_same_user_works: one);
 const WAY_OUT: &str = "-agentpath";
 
 /// A container: the first process of its own, in a root folder of its own.
-fn container(stage: &Stage, jail: &Path, jdk: &Jdk) -> Part {
-    Part { is_contained: true, pivots: true, ..contained(stage, jail, jdk) }
+fn container(stage: &Stage, jail: &Path, jdk: &Jdk) -> ActorPart {
+    ActorPart { is_contained: true, pivots: true, ..contained(stage, jail, jdk) }
 }
 
 /// A path of the JVM's, as it is from here.
@@ -132,7 +132,7 @@ fn a_root_folder_may_be_read_only(jdk: &Jdk) {
     let jail = jail(&stage);
     let part = container(&stage, &jail, jdk);
     let tmpfs = vec![(jail.join("tmp"), "mode=1777".to_owned())];
-    let jvm = stage.play(&Part { is_read_only: true, tmpfs, ..part });
+    let jvm = stage.play(&ActorPart { is_read_only: true, tmpfs, ..part });
     assert!(std::fs::write(inside(&jvm, "/x"), "").is_err(), "it is not read-only");
     record(&stage, &jvm);
 }
@@ -146,7 +146,7 @@ fn without_a_tmp_the_way_out_is_named(jdk: &Jdk) {
         if !has_tmp {
             std::fs::remove_dir_all(jail.join("tmp")).unwrap();
         }
-        let jvm = stage.play(&Part { is_read_only: true, ..part.clone() });
+        let jvm = stage.play(&ActorPart { is_read_only: true, ..part.clone() });
         let begin = Instant::now();
         for command in TALKING {
             let said = stage.refused(command, jvm.id());
@@ -163,7 +163,7 @@ fn a_tmp_without_programs_is_told(jdk: &Jdk) {
     let Some(stage) = Stage::set() else { return };
     let jail = jail(&stage);
     let tmpfs = vec![(jail.join("tmp"), "mode=1777".to_owned())];
-    let part = Part { tmpfs, no_programs: true, ..container(&stage, &jail, jdk) };
+    let part = ActorPart { tmpfs, no_programs: true, ..container(&stage, &jail, jdk) };
     let jvm = stage.play(&part);
     for command in [&["attach"][..], &["sample", "--once"]] {
         let said = stage.refused(command, jvm.id());
@@ -198,7 +198,7 @@ fn an_image_with_the_agent_needs_no_copy(jdk: &Jdk) {
 fn a_user_namespace_is_no_hindrance(jdk: &Jdk) {
     let Some(stage) = Stage::set() else { return };
     let jail = jail(&stage);
-    let jvm = stage.play(&Part { maps_users: true, ..container(&stage, &jail, jdk) });
+    let jvm = stage.play(&ActorPart { maps_users: true, ..container(&stage, &jail, jdk) });
     let users = std::fs::read_to_string(format!("/proc/{}/uid_map", jvm.id())).unwrap();
     assert_eq!(users.split_whitespace().collect::<Vec<_>>(), ["0", "65534", "1"]);
     record(&stage, &jvm);

@@ -15,15 +15,15 @@ use tyrion_formats::{
 };
 
 /// A file and what `tyrion` is to make of it.
-struct Case {
+struct DamageCase {
     folder: TempDir,
 }
 
-impl Case {
-    fn new(bytes: &[u8]) -> Case {
+impl DamageCase {
+    fn new(bytes: &[u8]) -> DamageCase {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("bad.log"), bytes).unwrap();
-        Case { folder }
+        DamageCase { folder }
     }
 
     /// Gives the file to every command that reads logs: each must end with
@@ -75,26 +75,26 @@ fn sample() -> Vec<u8> {
 
 #[test]
 fn empty_and_foreign_files_are_refused() {
-    Case::new(b"").check(1, "offset 0x0: the file is empty");
-    let jfr = Case::new(b"FLR\0\0\x02\0\x01 and what follows");
+    DamageCase::new(b"").check(1, "offset 0x0: the file is empty");
+    let jfr = DamageCase::new(b"FLR\0\0\x02\0\x01 and what follows");
     jfr.check_both(1, "ends within its header", "Flight Recorder");
-    Case::new(b"\x1f\x8b\x08\0 and what follows").check(1, "gzip");
-    Case::new(b"Samples:\n1 2: 3\n").check(1, "not a recording that Tyrion reads");
-    Case::new(&[0; 8192]).check(1, "not a recording that Tyrion reads");
+    DamageCase::new(b"\x1f\x8b\x08\0 and what follows").check(1, "gzip");
+    DamageCase::new(b"Samples:\n1 2: 3\n").check(1, "not a recording that Tyrion reads");
+    DamageCase::new(&[0; 8192]).check(1, "not a recording that Tyrion reads");
 }
 
 #[test]
 fn a_newer_version_is_refused() {
     let mut bytes = sample();
     bytes[8] = 2;
-    Case::new(&bytes).check(1, "version 2");
+    DamageCase::new(&bytes).check(1, "version 2");
 }
 
 #[test]
 fn a_file_cut_in_its_header_is_refused() {
     for len in [1, 8, 100, 255] {
         let said = if len < 8 { "offset 0x" } else { "ends within its header" };
-        Case::new(&sample()[..len]).check(1, said);
+        DamageCase::new(&sample()[..len]).check(1, said);
     }
 }
 
@@ -102,7 +102,7 @@ fn a_file_cut_in_its_header_is_refused() {
 fn what_stands_before_a_cut_is_used() {
     let bytes = sample();
     for len in [4096, 4097, bytes.len() / 2, bytes.len() - 4096, bytes.len() - 1] {
-        Case::new(&bytes[..len]).check(3, &format!("offset {len:#x}: the file was cut here"));
+        DamageCase::new(&bytes[..len]).check(3, &format!("offset {len:#x}: the file was cut here"));
     }
 }
 

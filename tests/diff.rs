@@ -15,11 +15,11 @@ const OFF: f64 = 0.1;
 const HOT: &str = "tyrion.truth.Striped$Stripe";
 
 /// A program and its log.
-struct Side(Recording);
+struct DiffLog(Recording);
 
-impl Side {
-    fn record(jdk: &Jdk, stripes: u32) -> Side {
-        Side(Program::truth(jdk, &format!("striped {stripes}")).traced().alone().record())
+impl DiffLog {
+    fn record(jdk: &Jdk, stripes: u32) -> DiffLog {
+        DiffLog(Program::truth(jdk, &format!("striped {stripes}")).traced().alone().record())
     }
 
     /// What the program says of a lock, found by its class or by the class of
@@ -46,14 +46,14 @@ impl Side {
     }
 }
 
-fn diff(options: &[&str], before: &Side, after: &Side) -> Value {
+fn diff(options: &[&str], before: &DiffLog, after: &DiffLog) -> Value {
     let mut command = tyrion();
     command.args(["diff", "--json", "--top=0"]).args(options).args([before.log(), after.log()]);
     serde_json::from_str(&stdout_of(&mut command)).unwrap()
 }
 
 fn a_striped_lock(jdk: &Jdk) {
-    let (before, after) = (Side::record(jdk, 1), Side::record(jdk, 16));
+    let (before, after) = (DiffLog::record(jdk, 1), DiffLog::record(jdk, 16));
     let by_second = diff(&[], &before, &after);
     assert_eq!(by_second["per"], "second");
     // What the program waited, for each second of its recording.
@@ -78,7 +78,7 @@ fn seconds(side: &Value) -> f64 {
 
 /// `rate` is how long threads waited for a lock, for each second or
 /// acquisition, by their own account.
-fn check(diff: &Value, before: &Side, after: &Side, rate: impl Fn(usize, &Value) -> f64) {
+fn check(diff: &Value, before: &DiffLog, after: &DiffLog, rate: impl Fn(usize, &Value) -> f64) {
     for (side, recording) in [("before", before), ("after", after)] {
         let recorded = &diff[side];
         assert_eq!(recorded["logs"], serde_json::json!([recording.log()]));
@@ -109,7 +109,7 @@ fn check(diff: &Value, before: &Side, after: &Side, rate: impl Fn(usize, &Value)
 }
 
 /// A lock that is there on both sides, one that is gone, and one that came.
-fn check_others(diff: &Value, before: &Side, after: &Side) {
+fn check_others(diff: &Value, before: &DiffLog, after: &DiffLog) {
     for (class, state) in [("Ledger.lock", "both"), ("Before", "vanished"), ("After", "appeared")] {
         let name = format!("Striped${class}");
         let is_it = |lock: &&Value| {
@@ -132,8 +132,8 @@ fn check_others(diff: &Value, before: &Side, after: &Side) {
 }
 
 /// Worse by more than a tenth is a failure, better is not.
-fn check_conditions(before: &Side, after: &Side) {
-    let status = |from: &Side, to: &Side| {
+fn check_conditions(before: &DiffLog, after: &DiffLog) {
+    let status = |from: &DiffLog, to: &DiffLog| {
         let condition = "wait_per_second_ns > +10%";
         let output = run(["diff", "--fail-if", condition, from.log(), to.log()]);
         (output.status.code(), err(&output))
@@ -149,7 +149,7 @@ fn check_conditions(before: &Side, after: &Side) {
     assert_eq!(passed.status.code(), Some(0), "{}", err(&passed));
 }
 
-fn check_pictures(before: &Side, after: &Side) {
+fn check_pictures(before: &DiffLog, after: &DiffLog) {
     let folder = tempfile::tempdir().unwrap();
     let svg = folder.path().join("diff.svg");
     let logs = [before.log(), after.log()];

@@ -2,8 +2,8 @@
 //! and one line says why nothing is recorded.
 
 use crate::support::{
-    Ballast, Jdk, Program, Running, Tmpfs, Traced, Wait, agent, err, info, list, number, on_jdks,
-    ours, out, stdout_of, text, tyrion, wait_for, waits,
+    Ballast, Jdk, Program, RunningCommand, Tmpfs, TraceLog, Wait, agent, err, info, list, number,
+    on_jdks, ours, out, stdout_of, text, tyrion, wait_for, waits,
 };
 use serde_json::Value;
 use std::{
@@ -82,22 +82,22 @@ fn check_counts(info: &Value) {
 }
 
 /// A `room` scenario under way, on a disk that has just been filled up.
-struct Cramped {
+struct FullDiskProgram {
     disk: Tmpfs,
-    running: Running,
+    running: RunningCommand,
     steps: PathBuf,
 }
 
-impl Cramped {
+impl FullDiskProgram {
     /// Recorded in trace mode, with these options, until it pauses.
-    fn start(jdk: &Jdk, disk: Tmpfs, options: &[&str]) -> (Cramped, Ballast) {
+    fn start(jdk: &Jdk, disk: Tmpfs, options: &[&str]) -> (FullDiskProgram, Ballast) {
         let folder = tempfile::tempdir().unwrap();
         let steps = folder.path().to_owned();
         let program = Program::truth(jdk, &format!("room {}", text(&steps))).traced();
         let program = options.iter().fold(program.option("--threshold=0"), |it, o| it.option(o));
         let running = program.start_at(disk.path().join("full.log"), folder);
         running.await_line("ready");
-        let cramped = Cramped { disk, running, steps };
+        let cramped = FullDiskProgram { disk, running, steps };
         let ballast = cramped.disk.fill();
         cramped.take_step("crowd");
         cramped.await_message("recording pauses until there is room");
@@ -152,7 +152,7 @@ impl Cramped {
             let info = info(&file);
             assert_eq!((&info["complete"], &info["damage"]), (&true.into(), &Value::Array(vec![])));
             check_counts(&info);
-            let threads = Traced::of(&file).taken_by_thread("tyrion.truth.Room$Late");
+            let threads = TraceLog::of(&file).taken_by_thread("tyrion.truth.Room$Late");
             taken += threads.get(step).map_or(0, |taken| taken.acquisitions);
             let waits = waits(&file);
             let of_step = |wait: &&Wait| {
@@ -174,7 +174,7 @@ const STEP: (u64, usize) = (100_000, 8);
 
 fn room_again(jdk: &Jdk) {
     let Some(disk) = Tmpfs::mount("24m") else { return };
-    let (mut cramped, ballast) = Cramped::start(jdk, disk, &[]);
+    let (mut cramped, ballast) = FullDiskProgram::start(jdk, disk, &[]);
     let began = Instant::now();
     let status = cramped.status();
     assert_eq!((&status["state"], &status["mode"]), (&"paused".into(), &"trace".into()));
@@ -210,7 +210,7 @@ fn room_again(jdk: &Jdk) {
 fn room_again_in_another_file(jdk: &Jdk) {
     let Some(disk) = Tmpfs::mount("24m") else { return };
     let options = ["--filesize=1m", "--filecount=100"];
-    let (mut cramped, ballast) = Cramped::start(jdk, disk, &options);
+    let (mut cramped, ballast) = FullDiskProgram::start(jdk, disk, &options);
     cramped.take_step("meanwhile");
     drop(ballast);
     let attached = cramped.attach();
@@ -229,7 +229,7 @@ fn room_again_in_another_file(jdk: &Jdk) {
 /// Room does not switch on what the user has switched off meanwhile.
 fn room_is_not_awaited_after_a_stop(jdk: &Jdk) {
     let Some(disk) = Tmpfs::mount("24m") else { return };
-    let (mut cramped, ballast) = Cramped::start(jdk, disk, &[]);
+    let (mut cramped, ballast) = FullDiskProgram::start(jdk, disk, &[]);
     let stopped = tyrion().args(["stop", &cramped.pid()]).output().unwrap();
     assert!(stopped.status.success(), "{}", err(&stopped));
     assert_eq!(cramped.status()["reason"], Value::Null);
@@ -276,7 +276,7 @@ fn no_folder(jdk: &Jdk) {
 
 /// Starts a storm and does something to its log on the way. It goes on until
 /// that was told, and a little longer.
-fn disturbed(jdk: &Jdk, disturb: impl FnOnce(&Path)) -> (Running, Output) {
+fn disturbed(jdk: &Jdk, disturb: impl FnOnce(&Path)) -> (RunningCommand, Output) {
     let folder = tempfile::tempdir().unwrap();
     let until = folder.path().join("until");
     let log = folder.path().join("test.log");

@@ -61,7 +61,7 @@ impl Demo {
 
 /// What there is of a sort of waits of a thread.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Sums {
+struct JfrSums {
     count: u64,
     wait_ns: u64,
     timed_out: u64,
@@ -70,7 +70,7 @@ struct Sums {
 }
 
 /// By type of event and name of the thread.
-type ByThread = BTreeMap<(String, String), Sums>;
+type ByThread = BTreeMap<(String, String), JfrSums>;
 
 /// The waits, as the JDK's own tool prints them.
 fn printed(jdk: &Jdk, file: &Path) -> ByThread {

@@ -168,7 +168,7 @@ fn attaching_from_such_a_container(jdk: &Jdk) {
         let line = Program::truth(jdk, "storm 60 lock").command_line();
         let mut java = Command::new(&line[0]);
         refuse(java.args(&line[1..]), &refusals);
-        let running = crate::support::Running::of(&mut java, folder, log);
+        let running = crate::support::RunningCommand::of(&mut java, folder, log);
         running.await_line("raging");
         let pid = running.id().to_string();
         let tyrion = |arguments: &[&str]| {

@@ -2,8 +2,8 @@
 //! nothing of ours on the program's streams.
 
 use crate::support::{
-    Jdk, Program, Running, agent, beside_others, classes, err, info, on_jdks, ours, out, output,
-    text, tyrion, waits,
+    Jdk, Program, RunningCommand, agent, beside_others, classes, err, info, on_jdks, ours, out,
+    output, text, tyrion, waits,
 };
 use std::{
     ffi::OsString,
@@ -23,17 +23,20 @@ on_jdks!(agent_path_by_hand: one);
 on_jdks!(excluded_and_paused: one);
 
 /// A folder to record in.
-struct Place {
+struct LaunchFolder {
     folder: TempDir,
     path: OsString,
 }
 
-impl Place {
+impl LaunchFolder {
     /// With the JDK's `java` first on the PATH.
-    fn new(jdk: &Jdk) -> Place {
+    fn new(jdk: &Jdk) -> LaunchFolder {
         let before = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::iter::once(jdk.bin()).chain(std::env::split_paths(&before));
-        Place { folder: tempfile::tempdir().unwrap(), path: std::env::join_paths(folders).unwrap() }
+        LaunchFolder {
+            folder: tempfile::tempdir().unwrap(),
+            path: std::env::join_paths(folders).unwrap(),
+        }
     }
 
     fn log(&self) -> PathBuf {
@@ -84,7 +87,7 @@ fn check_holder(log: &Path) {
 }
 
 fn statuses(jdk: &Jdk) {
-    let place = Place::new(jdk);
+    let place = LaunchFolder::new(jdk);
     let classes = classes();
     let java = ["java", "-cp", text(&classes), "tyrion.truth.Truth"];
     for (arguments, status, said) in [
@@ -132,7 +135,7 @@ fn wrappers(jdk: &Jdk) {
         ("taskset", &["taskset", "-c", "0,1", "java"]),
         ("env and nice", &["env", "A=b", "nice", "java"]),
     ] {
-        let place = Place::new(jdk);
+        let place = LaunchFolder::new(jdk);
         let output = place.record(&[wrapper, &holder[..]].concat());
         assert!(output.status.success(), "{what}: {}", err(&output));
         assert_eq!(err(&output), "", "{what}");
@@ -144,7 +147,7 @@ fn wrappers(jdk: &Jdk) {
 }
 
 fn script_with_java_from_the_path(jdk: &Jdk) {
-    let place = Place::new(jdk);
+    let place = LaunchFolder::new(jdk);
     place.script("java", "holder-monitor");
     for command in [&["sh", "run.sh"][..], &["./run.sh"]] {
         let output = place.record(command);
@@ -157,7 +160,7 @@ fn script_with_java_from_the_path(jdk: &Jdk) {
 
 /// Only the environment leads there, and the JVM says that it read it.
 fn script_with_java_by_its_path(jdk: &Jdk) {
-    let place = Place::new(jdk);
+    let place = LaunchFolder::new(jdk);
     place.script(text(&jdk.java()), "holder-monitor");
     let output = place.record(&["./run.sh"]);
     assert!(output.status.success(), "{}", err(&output));
@@ -174,7 +177,7 @@ fn child_jvms(jdk: &Jdk) {
     for command in
         [&["java", "-cp", text(&classes), "tyrion.truth.Truth", "spawn"][..], &["sh", "run.sh"]]
     {
-        let place = Place::new(jdk);
+        let place = LaunchFolder::new(jdk);
         place.script("java", "spawn");
         let output = place.record(command);
         assert!(output.status.success(), "{command:?}: {}", err(&output));
@@ -194,7 +197,7 @@ fn child_jvms(jdk: &Jdk) {
 }
 
 fn tool_options_of_the_users(jdk: &Jdk) {
-    let place = Place::new(jdk);
+    let place = LaunchFolder::new(jdk);
     place.script("java", "holder-monitor");
     let option = "-Dof.the.user=yes";
     for command in [
@@ -275,7 +278,7 @@ fn a_command_without_a_jvm_is_told() {
     let log = folder.path().join("test.log");
     let mut record = tyrion();
     record.args(["record", "-o", text(&log), "--", "sh", "-c", "exit 3"]);
-    let mut running = Running::of(&mut record, folder, log);
+    let mut running = RunningCommand::of(&mut record, folder, log);
     let output = running.finish();
     assert_eq!(output.status.code(), Some(3));
     let stderr = err(&output);

@@ -37,13 +37,13 @@ fn headers(machine: u16, loader: &str) -> Vec<u8> {
 }
 
 /// An installation as packages have it, and JVMs of several kinds.
-struct Installed {
+struct Installation {
     folder: tempfile::TempDir,
 }
 
-impl Installed {
-    fn new() -> Installed {
-        let installed = Installed { folder: tempfile::tempdir().unwrap() };
+impl Installation {
+    fn new() -> Installation {
+        let installed = Installation { folder: tempfile::tempdir().unwrap() };
         let program = Path::new(env!("CARGO_BIN_EXE_tyrion"));
         fs::create_dir_all(installed.path("bin")).unwrap();
         if fs::hard_link(program, installed.path("bin/tyrion")).is_err() {
@@ -91,7 +91,7 @@ impl Installed {
 
 #[test]
 fn agent_path_looks_at_the_jvm() {
-    let installed = Installed::new();
+    let installed = Installation::new();
     let java = |name: &str| text(&installed.path(name).join("bin/java")).to_owned();
     for (home, arguments, expected) in [
         ("musl", &[][..], "musl"),
@@ -116,7 +116,7 @@ fn agent_path_looks_at_the_jvm() {
 
 #[test]
 fn a_jvm_for_another_processor_is_refused() {
-    let installed = Installed::new();
+    let installed = Installation::new();
     for command in [&["agent-path"][..], &["record", "--", "./start.sh"]] {
         let output = installed.tyrion("riscv").args(command).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{command:?}");
@@ -127,7 +127,7 @@ fn a_jvm_for_another_processor_is_refused() {
 /// What `record` gives the JVMs that a script starts stands in its environment.
 #[test]
 fn record_gives_the_agent_for_the_java_of_the_script() {
-    let installed = Installed::new();
+    let installed = Installation::new();
     installed.put("start.sh", b"#!/bin/sh\necho \"$JAVA_TOOL_OPTIONS\"\n");
     for libc in ["musl", "glibc"] {
         let mut record = installed.tyrion(libc);
@@ -140,7 +140,7 @@ fn record_gives_the_agent_for_the_java_of_the_script() {
 
 #[test]
 fn an_agent_that_is_named_has_to_fit() {
-    let installed = Installed::new();
+    let installed = Installation::new();
     let named = |libc: &str| {
         let mut command = installed.tyrion("musl");
         command.env("TYRION_AGENT", installed.agent(libc)).arg("agent-path").output().unwrap()
@@ -152,7 +152,7 @@ fn an_agent_that_is_named_has_to_fit() {
 
 #[test]
 fn what_is_not_installed_is_told() {
-    let installed = Installed::new();
+    let installed = Installation::new();
     fs::remove_file(installed.path("lib/tyrion/musl/libtyrion_agent.so")).unwrap();
     // One beside the program that is for another C library is none.
     fs::copy(agent(), installed.path("bin").join(AGENT)).unwrap();
@@ -163,7 +163,7 @@ fn what_is_not_installed_is_told() {
 
 #[test]
 fn agent_path_copies_into_a_folder() {
-    let installed = Installed::new();
+    let installed = Installation::new();
     fs::create_dir(installed.path("shared")).unwrap();
     let copy = installed.path("shared").join(AGENT);
     // Twice: what is there is replaced, as when a pod starts again.

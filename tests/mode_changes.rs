@@ -3,8 +3,8 @@
 use crate::{
     attaching::unrecorded,
     support::{
-        Jdk, Program, Report, Running, Traced, Wait, assert_between, err, info, list, number,
-        on_jdks, out, output, pending, root, stdout_of, text, tyrion, wait_for, waits,
+        Jdk, Program, Report, RunningCommand, TraceLog, Wait, assert_between, err, info, list,
+        number, on_jdks, out, output, pending, root, stdout_of, text, tyrion, wait_for, waits,
     },
 };
 use serde_json::Value;
@@ -19,12 +19,12 @@ on_jdks!(classes_without_probes_stay_as_they_are: ends, everywhere all);
 on_jdks!(only_what_is_included_is_redefined: one);
 on_jdks!(trace_mode_that_cannot_begin: two);
 
-pub fn attach(running: &Running, options: &[&str]) -> Value {
+pub fn attach(running: &RunningCommand, options: &[&str]) -> Value {
     attach_to(running, running.id(), options)
 }
 
 /// The same where the JVM is another process: that of `tyrion record` is its parent.
-pub fn attach_to(running: &Running, jvm: u32, options: &[&str]) -> Value {
+pub fn attach_to(running: &RunningCommand, jvm: u32, options: &[&str]) -> Value {
     let mut attach = tyrion();
     attach.args(["attach", "--json", "-o", text(&running.log)]).args(options);
     serde_json::from_str(&stdout_of(attach.arg(jvm.to_string()))).unwrap()
@@ -135,17 +135,17 @@ fn what_cannot_change(jdk: &Jdk) {
 }
 
 /// A program without an agent, whose steps files in its folder begin.
-pub fn in_steps(program: impl FnOnce(&Path) -> Program, said: &str) -> Running {
+pub fn in_steps(program: impl FnOnce(&Path) -> Program, said: &str) -> RunningCommand {
     let folder = tempfile::tempdir().unwrap();
     let line = program(folder.path()).command_line();
     let log = folder.path().join("test.log");
     let mut java = Command::new(&line[0]);
-    let running = Running::of(java.args(&line[1..]), folder, log);
+    let running = RunningCommand::of(java.args(&line[1..]), folder, log);
     running.await_line(said);
     running
 }
 
-pub fn take_step(running: &Running, step: &str) {
+pub fn take_step(running: &RunningCommand, step: &str) {
     File::create(running.log.with_file_name(step)).unwrap();
 }
 
@@ -185,7 +185,7 @@ fn parked_over_the_change(jdk: &Jdk) {
 }
 
 /// The program `room`, whose JVM tells which classes are redefined.
-fn room(jdk: &Jdk) -> Running {
+fn room(jdk: &Jdk) -> RunningCommand {
     let program = |folder: &Path| {
         let told = text(&folder.join(REDEFINED)).to_owned();
         Program::truth(jdk, &format!("room {} 4", text(folder)))
@@ -198,7 +198,7 @@ fn room(jdk: &Jdk) -> Running {
 pub const REDEFINED: &str = "redefined.txt";
 
 /// How often each class was redefined.
-pub fn redefined(running: &Running) -> BTreeMap<String, u32> {
+pub fn redefined(running: &RunningCommand) -> BTreeMap<String, u32> {
     let told = std::fs::read_to_string(running.log.with_file_name(REDEFINED)).unwrap();
     let names = told.lines().filter_map(|line| {
         line.split_once("redefined name=").and_then(|(_, name)| name.split_once(',')?.0.into())
@@ -254,7 +254,7 @@ fn classes_loaded_in_another_mode(jdk: &Jdk) {
     let ended = running.finish();
     assert!(ended.status.success(), "{}", err(&ended));
     let said: Value = serde_json::from_str(out(&ended).lines().last().unwrap()).unwrap();
-    let taken = Traced::of(&running.log).taken_by_thread("tyrion.truth.Room$Late");
+    let taken = TraceLog::of(&running.log).taken_by_thread("tyrion.truth.Room$Late");
     assert!(!taken.contains_key("meanwhile"), "{taken:?}");
     assert_eq!(taken["after"].acquisitions, number(&said, "times"), "{taken:?}");
 }

@@ -11,10 +11,10 @@ use std::{
 
 /// A file, what it is, how often and how long threads waited for locks, as far as it
 /// tells, and what it does not tell.
-type Known = (&'static str, &'static str, Totals, &'static [&'static str]);
-type Totals = (Option<u64>, Option<u64>);
+type KnownFile = (&'static str, &'static str, KnownTotals, &'static [&'static str]);
+type KnownTotals = (Option<u64>, Option<u64>);
 
-const FILES: [Known; 5] = [
+const FILES: [KnownFile; 5] = [
     ("original-2014.log", "original-tyrion", (Some(1), Some(18_400_000)), &["stacks"]),
     ("original-2013.log", "original-tyrion", (None, None), &["waits", "stacks"]),
     (
@@ -46,7 +46,7 @@ fn info(words: &[&str]) -> Value {
     serde_json::from_str(&info).unwrap()
 }
 
-fn totals(info: &Value) -> Totals {
+fn totals(info: &Value) -> KnownTotals {
     let total = |key: &str| {
         let total = &info["totals"][key];
         assert!(total.is_u64() || total.is_null(), "{info:#}");

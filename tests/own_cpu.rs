@@ -4,8 +4,8 @@
 use crate::{
     attaching::unrecorded,
     support::{
-        Jdk, Program, Report, Running, err, info, number, on_jdks, out, run, share, stdout_of,
-        text, text_of, tyrion, wait_for,
+        Jdk, Program, Report, RunningCommand, err, info, number, on_jdks, out, run, share,
+        stdout_of, text, text_of, tyrion, wait_for,
     },
 };
 use serde_json::Value;
@@ -41,7 +41,7 @@ fn await_waits(log: &Path, count: u64) {
     wait_for("waits", || (log.exists() && waits()? >= count).then_some(()));
 }
 
-fn ask(command: &str, running: &Running, more: &[&str]) -> Value {
+fn ask(command: &str, running: &RunningCommand, more: &[&str]) -> Value {
     let pid = running.id().to_string();
     let said = stdout_of(tyrion().args([command, "--json"]).args(more).arg(&pid));
     serde_json::from_str(&said).unwrap()

@@ -67,15 +67,16 @@ fn virtual_owners_are_known(jdk: &Jdk) {
 /// that is often enough.
 fn code_of_holders(jdk: &Jdk) {
     for kind in ["monitor", "lock"] {
-        let mut runs: Vec<Looked> = Vec::new();
-        let error = |runs: &[Looked]| {
+        let mut runs: Vec<OwnerShares> = Vec::new();
+        let error = |runs: &[OwnerShares]| {
             let squares: f64 = runs.iter().map(|run| run.error.powi(2)).sum();
             squares.sqrt() / runs.len() as f64
         };
         while runs.len() < 2 || error(&runs) > 0.12 && runs.len() < 6 {
-            runs.push(Looked::of(jdk, kind));
+            runs.push(OwnerShares::of(jdk, kind));
         }
-        let mean = |of: fn(&Looked) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
+        let mean =
+            |of: fn(&OwnerShares) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
         assert!(runs.iter().any(|run| run.sleeps), "{runs:?}");
         // What the program calls waiting is not quite the same: short waits are none.
         let most = 0.25 + 2.0 * error(&runs);
@@ -89,7 +90,7 @@ fn code_of_holders(jdk: &Jdk) {
 /// What a report says of the one thread that holds for long, less the truth, as shares of all
 /// wait; and how far it may be off by chance.
 #[derive(Debug)]
-struct Looked {
+struct OwnerShares {
     threads: f64,
     code: f64,
     error: f64,
@@ -97,8 +98,8 @@ struct Looked {
     sleeps: bool,
 }
 
-impl Looked {
-    fn of(jdk: &Jdk, kind: &str) -> Looked {
+impl OwnerShares {
+    fn of(jdk: &Jdk, kind: &str) -> OwnerShares {
         let recording = holders(jdk, &format!("{kind} {}", 2 * MILLIS)).record();
         let report = Report::with(&[&recording.log], &["--top", "0"]);
         let blockers = report.section("blockers");
@@ -124,7 +125,7 @@ impl Looked {
         let squares = threads.iter().map(|it| (number(it, "wait_error_ns") as f64).powi(2));
         let error = squares.sum::<f64>().sqrt() / known_ns;
         assert!(error > 0.0, "{threads:?}");
-        Looked {
+        OwnerShares {
             threads: sum(&threads, "wait_ns") - truth,
             code: sum(&code, "wait_ns") - truth,
             error,

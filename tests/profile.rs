@@ -3,8 +3,8 @@
 use crate::{
     attaching::start_unrecorded,
     support::{
-        Jdk, Program, Running, Wait, beside_others, classes, err, finish, info, on_jdks, out,
-        output, run, stdout_of, text, tyrion, wait_for, waits,
+        Jdk, Program, RunningCommand, Wait, beside_others, classes, err, finish, info, on_jdks,
+        out, output, run, stdout_of, text, tyrion, wait_for, waits,
     },
 };
 use serde_json::Value;
@@ -23,7 +23,7 @@ on_jdks!(of_a_command: one);
 on_jdks!(several_of_a_name: one);
 
 /// A storm that has this word among its arguments, which no other JVM has.
-fn storm(jdk: &Jdk, word: &str) -> Running {
+fn storm(jdk: &Jdk, word: &str) -> RunningCommand {
     let program = Program::truth(jdk, &format!("storm 600 lock {word}"));
     let running = start_unrecorded(&program, tempfile::tempdir().unwrap());
     running.await_line("raging");
@@ -36,13 +36,13 @@ fn word(jdk: &Jdk, name: &str) -> String {
 }
 
 /// A folder to profile in, with a desktop that writes down what is opened.
-struct Place {
+struct ProfileFolder {
     folder: TempDir,
     path: std::ffi::OsString,
 }
 
-impl Place {
-    fn new() -> Place {
+impl ProfileFolder {
+    fn new() -> ProfileFolder {
         let folder = tempfile::tempdir().unwrap();
         let bin = folder.path().join("bin");
         fs::create_dir(&bin).unwrap();
@@ -53,7 +53,7 @@ impl Place {
         fs::set_permissions(&opener, fs::Permissions::from_mode(0o755)).unwrap();
         let before = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::iter::once(bin).chain(std::env::split_paths(&before));
-        Place { path: std::env::join_paths(folders).unwrap(), folder }
+        ProfileFolder { path: std::env::join_paths(folders).unwrap(), folder }
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -116,7 +116,7 @@ fn check_printed(printed: &str) {
 fn until_interrupted(jdk: &Jdk) {
     let word = word(jdk, "interrupted");
     let running = storm(jdk, &word);
-    let place = Place::new();
+    let place = ProfileFolder::new();
     let profile = place.start(&[&word, "--duration=10m", "--threshold=0", "--to=collapsed"]);
     let log = place.file(&format!("tyrion-{}.log", running.id()));
     await_contention(&log);
@@ -138,7 +138,7 @@ fn until_interrupted(jdk: &Jdk) {
 fn until_the_jvm_ends(jdk: &Jdk) {
     let word = word(jdk, "ends");
     let mut running = storm(jdk, &word);
-    let place = Place::new();
+    let place = ProfileFolder::new();
     let arguments = [&*word, "--duration=10m", "--threshold=0", "--no-open", "-o", "page.html"];
     let profile = place.start(&arguments);
     await_contention(&place.file(&format!("tyrion-{}.log", running.id())));
@@ -154,7 +154,7 @@ fn until_the_jvm_ends(jdk: &Jdk) {
 
 fn once_more_and_beside_a_recording(jdk: &Jdk) {
     let running = storm(jdk, "recorded");
-    let (pid, place) = (running.id().to_string(), Place::new());
+    let (pid, place) = (running.id().to_string(), ProfileFolder::new());
     let shortly = [&*pid, "--duration=200ms", "--no-open"];
     for _ in 0..2 {
         let profile = output(&mut place.profile(&shortly));
@@ -179,7 +179,7 @@ fn once_more_and_beside_a_recording(jdk: &Jdk) {
 }
 
 fn of_a_command(jdk: &Jdk) {
-    let (place, classes) = (Place::new(), classes());
+    let (place, classes) = (ProfileFolder::new(), classes());
     let java = jdk.java();
     let line = [text(&java), "-cp", text(&classes), "tyrion.truth.Truth"];
     let _turn = beside_others();

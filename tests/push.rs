@@ -3,7 +3,7 @@
 use crate::support::{
     Jdk, Program, err, info, number, on_jdks, output, receiver, root, tyrion, wait_for,
 };
-use receiver::{Receiver, Reply};
+use receiver::{Receiver, ReceiverReply};
 use serde_json::Value;
 use std::{
     fs,
@@ -86,9 +86,9 @@ fn what_trace_mode_knows_is_sent() {
 
 #[test]
 fn a_busy_collector_gets_it_later() {
-    let busy = Reply::With("503 Service Unavailable", "retry-after: 1");
+    let busy = ReceiverReply::With("503 Service Unavailable", "retry-after: 1");
     let ((_folder, log), receiver) =
-        (copied("v1-small.log"), Receiver::start(&[busy, Reply::Nothing]));
+        (copied("v1-small.log"), Receiver::start(&[busy, ReceiverReply::Nothing]));
     let said = output(&mut push(&receiver.url, &log));
     succeeded(&said);
     assert!(err(&said).contains("503") && err(&said).contains("trying again"), "{}", err(&said));
@@ -109,7 +109,7 @@ fn a_collector_that_is_down_loses_nothing() {
     assert_eq!(down.status.code(), Some(1), "{}", err(&down));
     assert!(err(&down).contains("tried "), "{}", err(&down));
     assert!(!state_of(&log).exists(), "nothing was sent");
-    let slow = Receiver::start(&[Reply::After(Duration::from_secs(3))]);
+    let slow = Receiver::start(&[ReceiverReply::After(Duration::from_secs(3))]);
     let late = output(push(&slow.url, &log).args(["--timeout=300ms", "--retry-for=10ms"]));
     assert_eq!(late.status.code(), Some(1), "{}", err(&late));
     let receiver = Receiver::start(&[]);
@@ -121,12 +121,12 @@ fn a_collector_that_is_down_loses_nothing() {
 /// not asked all the time.
 #[test]
 fn pauses_are_kept() {
-    let now = Reply::With("429 Too Many Requests", "retry-after: 0");
+    let now = ReceiverReply::With("429 Too Many Requests", "retry-after: 0");
     let ((_folder, log), receiver) = (copied("v1-small.log"), Receiver::start(&vec![now; 100]));
     let gave_up = output(push(&receiver.url, &log).arg("--retry-for=1500ms"));
     assert_eq!(gave_up.status.code(), Some(1));
     assert!(receiver.requests().len() <= 2, "{}", receiver.requests().len());
-    let long = Reply::With("429 Too Many Requests", "retry-after: 100");
+    let long = ReceiverReply::With("429 Too Many Requests", "retry-after: 100");
     let receiver = Receiver::start(&vec![long; 100]);
     let mut pushing = tyrion();
     pushing.args(["push", "--interval=1s", "--retry-for=1ms", "--otlp", &receiver.url]);
@@ -162,7 +162,8 @@ fn another_recording_is_noticed(jdk: &Jdk) {
 /// It said that it has it, in the first line.
 #[test]
 fn half_an_answer_is_one() {
-    let ((_folder, log), receiver) = (copied("v1-small.log"), Receiver::start(&[Reply::Half]));
+    let ((_folder, log), receiver) =
+        (copied("v1-small.log"), Receiver::start(&[ReceiverReply::Half]));
     for _ in 0..2 {
         succeeded(&output(&mut push(&receiver.url, &log)));
     }
@@ -176,9 +177,9 @@ fn refusals_end_it() {
     let location: &'static str =
         Box::leak(format!("location: {}/v1development/profiles", other.url).into_boxed_str());
     for (reply, shown) in [
-        (Reply::With("401 Unauthorized", "\n\nwho are you?"), "status 401: who are you?"),
-        (Reply::With("404 Not Found", ""), "status 404"),
-        (Reply::With("302 Found", location), "status 302"),
+        (ReceiverReply::With("401 Unauthorized", "\n\nwho are you?"), "status 401: who are you?"),
+        (ReceiverReply::With("404 Not Found", ""), "status 404"),
+        (ReceiverReply::With("302 Found", location), "status 302"),
     ] {
         let ((folder, log), receiver) = (copied("v1-small.log"), Receiver::start(&[reply]));
         let token = folder.path().join("token");

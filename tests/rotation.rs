@@ -2,8 +2,9 @@
 //! together tell of every wait, once.
 
 use crate::support::{
-    Jdk, Program, Running, Taken, Tmpfs, Traced, Wait, assert_between, assert_close, collapsed_sum,
-    info, ms, on_jdks, ours, out, pending, root, stdout_of, tyrion, wait_for, wait_line, waits,
+    AcquisitionSum, Jdk, Program, RunningCommand, Tmpfs, TraceLog, Wait, assert_between,
+    assert_close, collapsed_sum, info, ms, on_jdks, ours, out, pending, root, stdout_of, tyrion,
+    wait_for, wait_line, waits,
 };
 use serde_json::Value;
 use std::{
@@ -59,7 +60,7 @@ fn number(info: &Value, path: &str) -> u64 {
 
 /// What one or more files hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
+pub struct FileTotals {
     pub contentions: u64,
     wait_ns: u64,
     pub ended: u64,
@@ -67,12 +68,12 @@ pub struct Totals {
     pub dropped: u64,
 }
 
-impl Totals {
-    fn of(info: &Value) -> Totals {
+impl FileTotals {
+    fn of(info: &Value) -> FileTotals {
         let sum = |keys: &[&str]| -> u64 {
             keys.iter().map(|key| number(info, &format!("/callbacks/contention/{key}"))).sum()
         };
-        Totals {
+        FileTotals {
             contentions: number(info, "/totals/contentions"),
             wait_ns: number(info, "/totals/wait_ns"),
             ended: sum(&["ended"]),
@@ -81,7 +82,7 @@ impl Totals {
         }
     }
 
-    fn add(&mut self, other: Totals) {
+    fn add(&mut self, other: FileTotals) {
         self.contentions += other.contentions;
         self.wait_ns += other.wait_ns;
         self.ended += other.ended;
@@ -92,15 +93,15 @@ impl Totals {
 
 /// Reads each file alone, which must be without fault, and all together: the
 /// sums of both ways.
-pub fn read_all(files: &[PathBuf]) -> Totals {
-    let mut alone = Totals::default();
+pub fn read_all(files: &[PathBuf]) -> FileTotals {
+    let mut alone = FileTotals::default();
     for file in files {
         let info = info(file);
         let name = file.display();
         assert_eq!(info["damage"].as_array().unwrap().len(), 0, "{name}: {}", info["damage"]);
         let unknown = info.to_string().contains("[unknown]");
         assert!(!unknown, "{name} lacks definitions: {info}");
-        alone.add(Totals::of(&info));
+        alone.add(FileTotals::of(&info));
     }
     // What `convert` makes of all files at once.
     let folder = tempfile::tempdir().unwrap();
@@ -133,7 +134,7 @@ fn storm_until(
     program: Program,
     log: &Path,
     what: &str,
-    mut is_enough: impl FnMut(&Running) -> bool,
+    mut is_enough: impl FnMut(&RunningCommand) -> bool,
 ) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let until = folder.path().join("until");
@@ -279,18 +280,18 @@ fn files_that_came_or_went_since_they_were_listed() {
 fn held_across_files(jdk: &Jdk) {
     let recording = rotating(jdk, "held-across 6", "0", 1000).traced().pinned().record();
     let files = files(&recording.log);
-    let mut got = Taken::default();
+    let mut got = AcquisitionSum::default();
     let mut with_cells = 0;
     for file in &files {
-        let taken = Traced::of(file).taken("tyrion.truth.HeldAcross$Vault");
-        with_cells += usize::from(taken != Taken::default());
+        let taken = TraceLog::of(file).taken("tyrion.truth.HeldAcross$Vault");
+        with_cells += usize::from(taken != AcquisitionSum::default());
         got += taken;
     }
     // Files are let go some two seconds after the next one.
     assert!(with_cells > 5, "{with_cells} of {} files", files.len());
     let (acquisitions, reentrant) =
         (recording.number("acquisitions"), recording.number("reentrant"));
-    assert_eq!(got, Taken { acquisitions, reentrant, ..Taken::default() });
+    assert_eq!(got, AcquisitionSum { acquisitions, reentrant, ..AcquisitionSum::default() });
 }
 
 fn threads_that_come_and_go(jdk: &Jdk) {

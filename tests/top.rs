@@ -1,7 +1,7 @@
 //! `tyrion top`: of a storm that rages, and of logs that have ended.
 
 use crate::support::{
-    Jdk, Program, Running, err, info, list, ms, needs, number, on_jdks, out, output, run,
+    Jdk, Program, RunningCommand, err, info, list, ms, needs, number, on_jdks, out, output, run,
     sample_log, share, stdout_of, text, text_of, tyrion, wait_for,
 };
 use serde_json::Value;
@@ -77,7 +77,7 @@ fn check_storm(frame: &Value, pid: &str, took: Duration) {
 
 /// Full screen: it draws the lock, takes keys, and leaves the terminal as it
 /// was.
-fn in_a_terminal(running: &Running) {
+fn in_a_terminal(running: &RunningCommand) {
     if !needs(&["script"]) {
         return;
     }

@@ -6,8 +6,8 @@ use crate::{
     mode_changes::{REDEFINED, attach, in_steps, redefined, take_step},
     rotation::files,
     support::{
-        Jdk, Program, Running, Taken, Traced, err, info, list, number, on_jdks, out, output,
-        stdout_of, text, tyrion,
+        AcquisitionSum, Jdk, Program, RunningCommand, TraceLog, err, info, list, number, on_jdks,
+        out, output, stdout_of, text, tyrion,
     },
 };
 use serde_json::Value;
@@ -32,7 +32,7 @@ fn class(name: &str) -> String {
 }
 
 /// The program `changing`, whose JVM tells which classes are redefined.
-fn changing(jdk: &Jdk, steps: usize, racers: usize) -> Running {
+fn changing(jdk: &Jdk, steps: usize, racers: usize) -> RunningCommand {
     let program = |folder: &Path| {
         let told = text(&folder.join(REDEFINED)).to_owned();
         Program::truth(jdk, &format!("changing {} {steps} {racers}", text(folder)))
@@ -42,13 +42,13 @@ fn changing(jdk: &Jdk, steps: usize, racers: usize) -> Running {
 }
 
 /// Has a step taken, to its end: what is held then is held until the next one begins.
-fn step(running: &Running, nth: usize) {
+fn step(running: &RunningCommand, nth: usize) {
     take_step(running, &nth.to_string());
     running.await_line(&nth.to_string());
 }
 
 /// Ends the program, which has taken so many steps: what it says of itself.
-fn end(running: &mut Running, steps: usize) -> Value {
+fn end(running: &mut RunningCommand, steps: usize) -> Value {
     take_step(running, &(steps + 1).to_string());
     let ended = running.finish();
     assert!(ended.status.success(), "{}", err(&ended));
@@ -56,7 +56,7 @@ fn end(running: &mut Running, steps: usize) -> Value {
 }
 
 /// The cells of what a method of a class takes, in the order in which they began.
-fn cells<'a>(traced: &'a Traced, name: &str, method: &str) -> Vec<&'a Value> {
+fn cells<'a>(traced: &'a TraceLog, name: &str, method: &str) -> Vec<&'a Value> {
     let mut cells = traced.at_class("acquisitions", &class(name));
     let start = format!("{}.{method}(", class(name));
     cells.retain(|cell| cell["at"].as_str().unwrap().starts_with(&start));
@@ -107,7 +107,7 @@ fn each_step_is_measured_as_asked(jdk: &Jdk) {
     end(&mut running, STEPS.len());
 
     let log = &running.log;
-    let traced = Traced::of(log);
+    let traced = TraceLog::of(log);
     let measured = STEPS.map(|(_, measured)| measured);
     for name in CLASSES {
         let once = cells(&traced, name, "once");
@@ -168,7 +168,7 @@ fn check_events(log: &Path) {
         of_events.filter(|(_, to, _)| to == value).nth(nth).unwrap().2
     };
     let window = at("all", 0)..at("folded", 1);
-    let traced = Traced::of_kinds(log, &["hold"]);
+    let traced = TraceLog::of_kinds(log, &["hold"]);
     for name in CLASSES {
         let start = format!("{}.once(", class(name));
         let records = traced.records("hold");
@@ -208,7 +208,7 @@ fn classes_get_and_lose_their_probes(jdk: &Jdk) {
     }
     end(&mut running, steps.len());
 
-    let traced = Traced::of(&running.log);
+    let traced = TraceLog::of(&running.log);
     let sum = |name: &str, method: &str| {
         let cells = cells(&traced, name, method);
         let sum = |key: &str| numbers(&cells, key).into_iter().sum::<u64>();
@@ -248,9 +248,9 @@ fn nothing_is_lost_while_options_change(jdk: &Jdk) {
         attach(&running, &[options]);
     }
     let said = end(&mut running, 1);
-    let taken = Traced::of(&running.log).taken(&class("Raced"));
+    let taken = TraceLog::of(&running.log).taken(&class("Raced"));
     let (raced, again) = (number(&said, "raced"), number(&said, "raced_again"));
-    let expected = Taken { acquisitions: 2 * raced, reentrant: again, failed: 0 };
+    let expected = AcquisitionSum { acquisitions: 2 * raced, reentrant: again, failed: 0 };
     assert_eq!(taken, expected, "{said}");
 
     let log = Recording::open(&running.log).unwrap();

@@ -10,7 +10,7 @@ on_jdks!(locks_moved_by_gc: ends, everywhere all);
 on_jdks!(locks_inside_the_jdk: ends, everywhere all);
 
 /// A `holder-…` scenario and what is to be seen of it.
-struct Holder {
+struct HolderCase {
     scenario: &'static str,
     class: &'static str,
     kind: &'static str,
@@ -24,8 +24,8 @@ const fn holder(
     kind: &'static str,
     lock_class: &'static str,
     owner: Option<&'static str>,
-) -> Holder {
-    Holder { scenario, class, kind, lock_class, owner }
+) -> HolderCase {
+    HolderCase { scenario, class, kind, lock_class, owner }
 }
 
 const READ_WRITE: &str = "java.util.concurrent.locks.ReentrantReadWriteLock$NonfairSync";
@@ -33,7 +33,7 @@ const STAMPED: &str = "java.util.concurrent.locks.StampedLock";
 
 /// Readers, stamps and permits have no owner.
 #[rustfmt::skip]
-const HOLDERS: [Holder; 11] = [
+const HOLDERS: [HolderCase; 11] = [
     holder("holder-monitor", "HolderMonitor", "monitor", "tyrion.truth.HolderMonitor$Vault", Some("holder")),
     holder("holder-method", "HolderMethod", "monitor", "tyrion.truth.HolderMethod$Vault", Some("holder")),
     holder("holder-static", "HolderStatic", "monitor", "tyrion.truth.HolderStatic$Vault.class", Some("holder")),

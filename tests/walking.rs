@@ -2,8 +2,8 @@
 //! that is used, of databases from their first moment on, and when attached.
 
 use crate::support::{
-    Jdk, Program, Running, beside_others, dump, err, info, on_jdks, output, redefiner, subject_jar,
-    text, tyrion,
+    Jdk, Program, RunningCommand, beside_others, dump, err, info, on_jdks, output, redefiner,
+    subject_jar, text, tyrion,
 };
 use serde_json::Value;
 use std::{
@@ -59,7 +59,8 @@ fn compared_when_attached(bank: &Program) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("attached.log");
     let line = bank.command_line();
-    let mut running = Running::of(Command::new(&line[0]).args(&line[1..]), folder, log.clone());
+    let mut running =
+        RunningCommand::of(Command::new(&line[0]).args(&line[1..]), folder, log.clone());
     std::thread::sleep(Duration::from_millis(2500));
     let include = "--include=org.apache.derby.*";
     let attach =

@@ -1,7 +1,7 @@
 //! What the agent says to the user.
 
 use std::io::Write;
-use tyrion_wire::harmless;
+use tyrion_harmless as harmless;
 
 /// Why recording stops after a panic.
 pub const PANICKED: &str = "a mistake in the agent (a panic)";

@@ -1,12 +1,16 @@
 //! Where commands write what they make.
 
-use crate::outcome::{Failure, tell};
+use crate::{
+    outcome::{Failure, tell},
+    terminal,
+};
 use std::{
     io::{self, BufWriter, Read, Write},
     path::{Path, PathBuf},
 };
 use tyrion_converters::outputs;
 use tyrion_formats::open_regular;
+use tyrion_report::render::text::Style;
 use tyrion_wire::header::MAGIC;
 
 /// Files over this length are slow to load in their viewers.
@@ -14,25 +18,37 @@ const LONG_FILE: u64 = 100 << 20;
 
 /// Where something goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum OutputTarget {
     /// To stdout.
     Stdout,
     /// Into a file.
     File(PathBuf),
 }
 
-impl Target {
+impl OutputTarget {
     /// What `-o` says; `-` is stdout.
-    pub fn of(path: &Path) -> Target {
-        if path == Path::new("-") { Target::Stdout } else { Target::File(path.to_owned()) }
+    pub fn of(path: &Path) -> OutputTarget {
+        if path == Path::new("-") {
+            OutputTarget::Stdout
+        } else {
+            OutputTarget::File(path.to_owned())
+        }
     }
 
     /// Whether it takes one stream of bytes and no more: stdout, a pipe that has
     /// a name, a device.
     pub fn is_stream(&self) -> bool {
         match self {
-            Target::Stdout => true,
-            Target::File(path) => is_stream(path),
+            OutputTarget::Stdout => true,
+            OutputTarget::File(path) => is_stream(path),
+        }
+    }
+
+    /// How text is drawn there.
+    pub fn style(&self) -> Style {
+        match self {
+            OutputTarget::Stdout => terminal::style(),
+            OutputTarget::File(_) => Style::default(),
         }
     }
 
@@ -41,7 +57,7 @@ impl Target {
     /// # Errors
     /// When there is one where the target is.
     pub fn spare_logs(&self) -> Result<(), Failure> {
-        let Target::File(path) = self else { return Ok(()) };
+        let OutputTarget::File(path) = self else { return Ok(()) };
         let mut first = Vec::new();
         // A pipe holds no log, and whoever opened it for reading would wait.
         let read = open_regular(path)
@@ -64,11 +80,11 @@ impl Target {
         body: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Failure> {
         let (name, written) = match self {
-            Target::Stdout => {
+            OutputTarget::Stdout => {
                 let mut out = BufWriter::new(io::stdout().lock());
                 ("stdout".to_owned(), body(&mut out).and_then(|()| out.flush()))
             }
-            Target::File(path) => {
+            OutputTarget::File(path) => {
                 let written = outputs::write(path, |file| {
                     let mut out = BufWriter::with_capacity(1 << 16, file);
                     body(&mut out).and_then(|()| out.flush())

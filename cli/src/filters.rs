@@ -177,7 +177,8 @@ pub fn withheld(filter: &Filter, log: &Recording) -> Withheld {
 /// Whether a filter wants a wait that had not ended; time does not matter.
 pub fn wants_pending(
     filter: &Filter,
-    (log, withheld): (&Recording, &Withheld),
+    log: &Recording,
+    withheld: &Withheld,
     pending: &Pending,
 ) -> bool {
     let names = Names(log);
@@ -275,16 +276,16 @@ mod tests {
     use clap::Parser;
 
     #[derive(Parser)]
-    struct Line {
+    struct FilterLine {
         #[command(flatten)]
         filters: FilterArgs,
         #[command(flatten)]
         shape: ShapeArgs,
     }
 
-    fn parse(line: &str) -> Result<Line, String> {
+    fn parse(line: &str) -> Result<FilterLine, String> {
         let words = std::iter::once("x").chain(line.split_whitespace());
-        Line::try_parse_from(words).map_err(|error| error.to_string())
+        FilterLine::try_parse_from(words).map_err(|error| error.to_string())
     }
 
     #[test]

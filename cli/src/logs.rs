@@ -2,7 +2,7 @@
 
 use crate::{
     inputs::InputArgs,
-    outcome::{Done, Failure, tell, tell_error, tell_step},
+    outcome::{Completion, Failure, tell, tell_error, tell_step},
 };
 use std::{
     cmp::Reverse,
@@ -23,7 +23,7 @@ use tyrion_wire::header::RecordingState;
 /// # Errors
 /// When it is no log, or cannot be read.
 pub fn open(path: &Path, inputs: &InputArgs) -> Result<Recording, Failure> {
-    let log = Opened::named(path)?.read(&inputs.hints())?;
+    let log = OpenLog::named(path)?.read(&inputs.hints())?;
     inputs.tell_unused(std::iter::once(&log));
     Ok(log)
 }
@@ -32,12 +32,12 @@ pub fn open(path: &Path, inputs: &InputArgs) -> Result<Recording, Failure> {
 ///
 /// # Errors
 /// When it is no log, or cannot be read.
-pub fn open_of(files: &dyn Files, path: &Path) -> Result<Recording, Failure> {
-    Ok(Opened::regular(files, path)?.read(&Hints::default())?)
+pub fn open_of(files: &dyn LogFiles, path: &Path) -> Result<Recording, Failure> {
+    Ok(OpenLog::regular(files, path)?.read(&Hints::default())?)
 }
 
 /// Opens logs by their paths: on this machine, or as another process sees them.
-pub trait Files {
+pub trait LogFiles {
     /// Opens a regular file for reading; nothing else is waited for.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ const MOST_EARLIER: usize = 100;
 /// The files that this process sees.
 pub struct Here;
 
-impl Files for Here {
+impl LogFiles for Here {
     fn open(&self, path: &Path) -> io::Result<File> {
         open_regular(path)
     }
@@ -76,31 +76,31 @@ impl Files for Here {
 
 /// An open file, and the name that the user gave it. Whatever becomes of that
 /// name meanwhile: the file that it stands for is decided once.
-struct Opened {
+struct OpenLog {
     name: String,
     file: File,
     is_stdin: bool,
 }
 
-impl Opened {
-    fn named(path: &Path) -> Result<Opened, tyrion_formats::Error> {
+impl OpenLog {
+    fn named(path: &Path) -> Result<OpenLog, tyrion_formats::Error> {
         let is_stdin = path == Path::new("-");
         if !is_stdin {
             let (name, file) = (path.display().to_string(), open_input(path)?);
-            return Ok(Opened { name, file, is_stdin });
+            return Ok(OpenLog { name, file, is_stdin });
         }
         let name = "stdin".to_owned();
         match std::io::stdin().as_fd().try_clone_to_owned() {
-            Ok(file) => Ok(Opened { name, file: file.into(), is_stdin }),
+            Ok(file) => Ok(OpenLog { name, file: file.into(), is_stdin }),
             Err(source) => Err(tyrion_formats::Error::Io { log: name, source }),
         }
     }
 
-    /// As [`Opened::named`], of a regular file: nothing else is waited for.
-    fn regular(files: &dyn Files, path: &Path) -> Result<Opened, tyrion_formats::Error> {
+    /// As [`OpenLog::named`], of a regular file: nothing else is waited for.
+    fn regular(files: &dyn LogFiles, path: &Path) -> Result<OpenLog, tyrion_formats::Error> {
         let name = path.display().to_string();
         match files.open(path) {
-            Ok(file) => Ok(Opened { name, file, is_stdin: false }),
+            Ok(file) => Ok(OpenLog { name, file, is_stdin: false }),
             Err(source) => Err(tyrion_formats::Error::Io { log: name, source }),
         }
     }
@@ -161,7 +161,7 @@ pub fn open_all(paths: &[PathBuf], inputs: &InputArgs) -> Result<Vec<Recording>,
     let mut all = Together { hints: inputs.hints(), ..Together::default() };
     for path in paths {
         let belongs = belongs_to_one_of(path, paths);
-        let opened = match Opened::named(path) {
+        let opened = match OpenLog::named(path) {
             Err(error) if is_gone(&error) && belongs => {
                 tell(&format!(
                     "note: {} is gone, as its recording rotates; the others are read",
@@ -173,7 +173,7 @@ pub fn open_all(paths: &[PathBuf], inputs: &InputArgs) -> Result<Vec<Recording>,
             // Between two names for an instant.
             Err(error) if is_gone(&error) && paths.iter().any(|other| is_part(other, path)) => {
                 std::thread::sleep(BETWEEN_NAMES);
-                Opened::named(path)
+                OpenLog::named(path)
             }
             opened => opened,
         };
@@ -202,7 +202,7 @@ struct Together {
 
 impl Together {
     /// Reads one. Nothing may be in it yet if it `may_be_empty`.
-    fn add(&mut self, opened: Opened, may_be_empty: bool) -> Result<(), Failure> {
+    fn add(&mut self, opened: OpenLog, may_be_empty: bool) -> Result<(), Failure> {
         let identity = opened.identity();
         if let Some(first) = identity.and_then(|identity| self.seen.get(&identity)) {
             let again = &opened.name;
@@ -240,7 +240,7 @@ impl Together {
         new.sort_by_key(|path| name_number(path));
         for path in new {
             // Another one may have been removed meanwhile.
-            let Ok(opened) = Opened::named(&path) else { continue };
+            let Ok(opened) = OpenLog::named(&path) else { continue };
             if opened.identity().is_some_and(|identity| self.seen.contains_key(&identity)) {
                 continue;
             }
@@ -284,14 +284,19 @@ fn is_unwritten(error: &tyrion_formats::Error) -> bool {
 /// The earlier files of a recording that rotates, the oldest first, back to
 /// this monotonic time, as far as they are there. `last` is the newest file,
 /// which `path` stood for.
-pub fn earlier(files: &dyn Files, path: &Path, last: &Recording, from_ns: u64) -> Vec<Recording> {
+pub fn earlier(
+    files: &dyn LogFiles,
+    path: &Path,
+    last: &Recording,
+    from_ns: u64,
+) -> Vec<Recording> {
     let Some(recording) = last.facts().metadata("recording") else { return Vec::new() };
     let mut paths = numbered(files, path);
     // The newest first: of a long recording all of them would be too many.
     paths.sort_by_key(|path| Reverse(name_number(path)));
     let mut logs: Vec<Recording> = Vec::new();
     let read = |path: &PathBuf| {
-        let opened = Opened::regular(files, path);
+        let opened = OpenLog::regular(files, path);
         opened.and_then(|opened| opened.read(&Hints::default())).ok()
     };
     for log in paths.iter().take(MOST_EARLIER).filter_map(read) {
@@ -320,7 +325,7 @@ pub fn earlier(files: &dyn Files, path: &Path, last: &Recording, from_ns: u64) -
 /// # Errors
 /// When the file cannot be read.
 pub fn open_since(
-    files: &dyn Files,
+    files: &dyn LogFiles,
     path: &Path,
     from_ns: Option<u64>,
 ) -> Result<Vec<Recording>, Failure> {
@@ -362,7 +367,7 @@ pub fn name_number(path: &Path) -> Option<u32> {
 }
 
 /// The paths `report.log.0`, `report.log.1`, ... that there are.
-pub fn numbered(files: &dyn Files, path: &Path) -> Vec<PathBuf> {
+pub fn numbered(files: &dyn LogFiles, path: &Path) -> Vec<PathBuf> {
     let Some(name) = path.file_name() else { return Vec::new() };
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -378,9 +383,9 @@ pub fn numbered(files: &dyn Files, path: &Path) -> Vec<PathBuf> {
 }
 
 /// Tells the damage, one line each: whether there was any.
-pub fn tell_damage(damage: &[Damage]) -> Done {
+pub fn tell_damage(damage: &[Damage]) -> Completion {
     for place in damage {
         tell_error(&format!("warning: {place}"));
     }
-    if damage.is_empty() { Done::Whole } else { Done::Partly }
+    if damage.is_empty() { Completion::Whole } else { Completion::Partly }
 }

@@ -15,7 +15,6 @@ mod outcome;
 mod progress;
 mod shell;
 mod signals;
-mod target;
 mod terminal;
 mod usage;
 

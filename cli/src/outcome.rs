@@ -1,12 +1,17 @@
 //! How commands end, and the exit status that tells it.
 
 use crate::console;
-use std::{borrow::Cow, fmt, io, process::ExitCode};
+use std::{
+    borrow::Cow,
+    fmt,
+    io::{self, Write},
+    process::ExitCode,
+};
 use tyrion_model::harmless;
 
 /// How a command ended well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Done {
+pub enum Completion {
     /// All is done: 0.
     Whole,
     /// Done, but the input was damaged and parts of it are missing: 3.
@@ -33,7 +38,16 @@ pub enum Failure {
 }
 
 /// The result of a command.
-pub type CommandResult = Result<Done, Failure>;
+pub type CommandResult = Result<Completion, Failure>;
+
+/// Prints what a command has made.
+///
+/// # Errors
+/// When stdout cannot be written to, or whoever read it has gone.
+pub fn print(made: impl AsRef<[u8]>) -> CommandResult {
+    let written = io::stdout().write_all(made.as_ref());
+    written.map(|()| Completion::Whole).map_err(|error| Failure::writing("stdout", &error))
+}
 
 /// The table of exit statuses, for the help.
 pub const EXIT_STATUS: &str = "Exit status:
@@ -84,10 +98,10 @@ impl From<tyrion_formats::Error> for Failure {
 /// Tells the user what is to be told and gives the exit status.
 pub fn exit_code(outcome: CommandResult) -> ExitCode {
     let failure = match outcome {
-        Ok(Done::Whole) | Err(Failure::ClosedPipe) => return ExitCode::SUCCESS,
-        Ok(Done::Partly) => return ExitCode::from(3),
-        Ok(Done::Held) => return ExitCode::from(4),
-        Ok(Done::Program(status)) => return ExitCode::from(status),
+        Ok(Completion::Whole) | Err(Failure::ClosedPipe) => return ExitCode::SUCCESS,
+        Ok(Completion::Partly) => return ExitCode::from(3),
+        Ok(Completion::Held) => return ExitCode::from(4),
+        Ok(Completion::Program(status)) => return ExitCode::from(status),
         Err(failure) => failure,
     };
     tell_error(&failure.to_string());

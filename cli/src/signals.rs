@@ -56,12 +56,12 @@ pub fn hold(command: &mut Command) -> io::Result<HeldSignals> {
     Ok(HeldSignals(held))
 }
 
-/// Hands the held signals on to a child until [`Forwarding::end`], from a
+/// Hands the held signals on to a child until [`SignalForwarder::end`], from a
 /// thread of its own. Those that the terminal sends reach the child anyway,
 /// unless it has moved to a group of its own, as `timeout` does.
-pub fn forward(held: HeldSignals, pid: u32) -> Forwarding {
+pub fn forward(held: HeldSignals, pid: u32) -> SignalForwarder {
     let running = Arc::new(Mutex::new(true));
-    let forwarding = Forwarding { running: Arc::clone(&running), pid };
+    let forwarding = SignalForwarder { running: Arc::clone(&running), pid };
     std::thread::spawn(move || {
         loop {
             // SAFETY: all-zero is a valid siginfo, and both pointers are valid.
@@ -86,12 +86,12 @@ fn is_in_own_group(pid: u32) -> bool {
 }
 
 /// A child that signals are handed on to.
-pub struct Forwarding {
+pub struct SignalForwarder {
     running: Arc<Mutex<bool>>,
     pid: u32,
 }
 
-impl Forwarding {
+impl SignalForwarder {
     /// Waits until the child has ended, and hands nothing on from then on: its
     /// id may soon be somebody else's. The child is still to be waited for.
     pub fn end(self) {

@@ -50,20 +50,20 @@ impl<W: Write> Write for Printable<W> {
 }
 
 /// Writes JSON as a terminal may have it, names and all: see [`json::escaped`].
-pub struct Escaped<W> {
+pub struct EscapingWriter<W> {
     out: W,
     /// What is being formatted, kept for its memory.
     text: String,
 }
 
-impl<W: Write> Escaped<W> {
+impl<W: Write> EscapingWriter<W> {
     /// What writes to `out`.
-    pub fn new(out: W) -> Escaped<W> {
-        Escaped { out, text: String::new() }
+    pub fn new(out: W) -> EscapingWriter<W> {
+        EscapingWriter { out, text: String::new() }
     }
 }
 
-impl<W: Write> Write for Escaped<W> {
+impl<W: Write> Write for EscapingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // Whoever writes text does so in whole pieces of it.
         let text = String::from_utf8_lossy(bytes);
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn json_keeps_names_and_gives_no_orders() {
-        let mut out = Escaped::new(Vec::new());
+        let mut out = EscapingWriter::new(Vec::new());
         let record = serde_json::json!({ "name": "wörker \u{1b}[31m\u{9b}2J\u{202e}" });
         writeln!(out, "{record}").unwrap();
         let text = String::from_utf8(out.out).unwrap();

@@ -77,3 +77,11 @@ fn eprint_lines(message: &str) {
         let _ = writeln!(stderr, "{}", harmless::text(line));
     }
 }
+
+/// A command line with these arguments and no commands, for tests.
+#[cfg(test)]
+#[derive(clap::Parser, Debug)]
+pub struct CommandLine<T: clap::Args> {
+    #[command(flatten)]
+    pub args: T,
+}

@@ -2,7 +2,7 @@
 //! databases.
 
 use crate::{
-    support::timed::{self, Read},
+    support::timed::{self, AggregatedLogs},
     times::frozen,
 };
 use parquet::{
@@ -18,7 +18,7 @@ use tyrion_model::{
 
 const TABLES: [&str; 6] = ["cells", "locks", "runs", "stacks", "threads", "waits"];
 
-fn write(read: &Read, at_a_time: usize, folder: &Path) {
+fn write(read: &AggregatedLogs, at_a_time: usize, folder: &Path) {
     let Stream::Folder(write) = by_name("parquet").unwrap().stream else { panic!("no folder") };
     write(&read.timeline(at_a_time), folder).unwrap();
 }
@@ -40,14 +40,14 @@ fn all_kinds() -> Filter {
     Filter { kinds: Kinds::all(), ..Filter::default() }
 }
 
-fn logs() -> Vec<(&'static str, Read)> {
-    let read = |log: &str| Read::new(vec![frozen(log)], all_kinds());
+fn logs() -> Vec<(&'static str, AggregatedLogs)> {
+    let read = |log: &str| AggregatedLogs::new(vec![frozen(log)], all_kinds());
     vec![
         ("small", read("v1-small.log")),
         ("wakers", read("v1-wakers.log")),
         ("holds", read("v1-holds.log")),
-        ("two", Read::new(vec![timed::shop(), timed::bank()], all_kinds())),
-        ("nothing", Read::new(Vec::new(), Filter::default())),
+        ("two", AggregatedLogs::new(vec![timed::shop(), timed::bank()], all_kinds())),
+        ("nothing", AggregatedLogs::new(Vec::new(), Filter::default())),
     ]
 }
 
@@ -106,7 +106,7 @@ fn a_folder_that_is_there_keeps_its_other_files() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("notes.txt"), "mine").unwrap();
     std::fs::write(folder.path().join("waits.parquet"), "old").unwrap();
-    let read = Read::new(vec![timed::bank()], all_kinds());
+    let read = AggregatedLogs::new(vec![timed::bank()], all_kinds());
     write(&read, AT_A_TIME, folder.path());
     assert_eq!(std::fs::read(folder.path().join("notes.txt")).unwrap(), b"mine");
     assert!(!rows(folder.path(), "waits").is_empty());

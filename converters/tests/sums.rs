@@ -3,7 +3,7 @@
 
 use crate::support::{
     callgrind, of_sums, random, stream_of,
-    totals::{self, Reader},
+    totals::{self, TotalsReader},
     traced, written,
 };
 use proptest::prelude::*;
@@ -82,16 +82,16 @@ fn check_format(format: &Format, profile: &Profile, options: &OutputOptions) {
     };
     let expected = totals::of_profile(profile, options.by);
     match totals::reader(format) {
-        Reader::Costs(read) => {
+        TotalsReader::Costs(read) => {
             let [files, stream] = both(options);
             assert_eq!([read(&files), read(&stream)], [expected.cost; 2], "{}", format.name);
             assert!(files.len() - 1 <= options.max_parts.max(1));
         }
-        Reader::Totals(read) => {
+        TotalsReader::Totals(read) => {
             let [files, stream] = both(options);
             assert_eq!([read(&files), read(&stream)], [expected; 2], "{}", format.name);
         }
-        Reader::Picture(read) => {
+        TotalsReader::Picture(read) => {
             for (metric, _) in shown().filter(|&(_, by)| by == options.by) {
                 let options = OutputOptions { metric, ..options.clone() };
                 let stream = [(format.name.to_owned(), stream(format.name, profile, &options))];

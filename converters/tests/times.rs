@@ -2,8 +2,8 @@
 //! workers there are and however many waits are in memory at a time.
 
 use crate::support::{
-    timed::{self, Read, all_kinds},
-    times::{self, Waited},
+    timed::{self, AggregatedLogs, all_kinds},
+    times::{self, WaitByName},
 };
 use proptest::prelude::*;
 use std::{collections::BTreeMap, io};
@@ -20,7 +20,7 @@ fn formats() -> impl Iterator<Item = &'static Format> {
 }
 
 /// What a file says. A format that nothing reads here is an error.
-fn read(format: &Format, bytes: &[u8]) -> Waited {
+fn read(format: &Format, bytes: &[u8]) -> WaitByName {
     match format.name {
         "speedscope" => times::speedscope(bytes),
         "firefox" => times::firefox(bytes),
@@ -30,9 +30,9 @@ fn read(format: &Format, bytes: &[u8]) -> Waited {
 }
 
 /// What the profile says.
-fn expected(read: &Read) -> Waited {
+fn expected(read: &AggregatedLogs) -> WaitByName {
     let profile = &read.aggregate.profile;
-    let mut waited = Waited::new();
+    let mut waited = WaitByName::new();
     for row in &profile.waits {
         *waited.entry(profile.thread_name(row.thread)).or_default() += row.wait_ns;
     }
@@ -56,17 +56,17 @@ pub fn frozen(name: &str) -> Recording {
 }
 
 /// Logs with their names, and filters.
-fn logs() -> Vec<(&'static str, Read)> {
-    let of = |log: &str| Read::new(vec![frozen(log)], all_kinds());
+fn logs() -> Vec<(&'static str, AggregatedLogs)> {
+    let of = |log: &str| AggregatedLogs::new(vec![frozen(log)], all_kinds());
     vec![
         ("small", of("v1-small.log")),
         ("holds", of("v1-holds.log")),
         ("wakers", of("v1-wakers.log")),
         ("lone-sample", of("v1-sample.log")),
-        ("teller", Read::new(vec![timed::bank()], all_kinds())),
-        ("two-recordings", Read::new(vec![timed::shop(), timed::bank()], all_kinds())),
-        ("nothing", Read::new(Vec::new(), Filter::default())),
-        ("without-ids", Read::new(vec![without_ids()], all_kinds())),
+        ("teller", AggregatedLogs::new(vec![timed::bank()], all_kinds())),
+        ("two-recordings", AggregatedLogs::new(vec![timed::shop(), timed::bank()], all_kinds())),
+        ("nothing", AggregatedLogs::new(Vec::new(), Filter::default())),
+        ("without-ids", AggregatedLogs::new(vec![without_ids()], all_kinds())),
     ]
 }
 
@@ -122,7 +122,7 @@ proptest! {
         let names = ["a.log", "b.log"];
         let logs = names.iter().zip(&bytes);
         let logs = logs.map(|(name, bytes)| Recording::from_bytes(name, bytes.clone()).unwrap());
-        let logs = Read::new(logs.collect(), filter);
+        let logs = AggregatedLogs::new(logs.collect(), filter);
         for format in formats() {
             let options = OutputOptions::default();
             let bytes = logs.written(format, &options);
@@ -140,7 +140,7 @@ proptest! {
 
 #[test]
 fn any_number_of_workers_writes_the_same() {
-    let logs = Read::new(vec![timed::bank(), timed::shop()], all_kinds());
+    let logs = AggregatedLogs::new(vec![timed::bank(), timed::shop()], all_kinds());
     for format in formats() {
         let [one, three] = [1, 3].map(|workers| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build().unwrap();
@@ -161,7 +161,7 @@ fn filters_choose_what_is_told() {
         Filter { lock: Some(lock), ..all_kinds() },
         Filter { min_wait_ns: 85_000, ..all_kinds() },
     ] {
-        let logs = Read::new(vec![timed::bank()], filter);
+        let logs = AggregatedLogs::new(vec![timed::bank()], filter);
         assert!(!expected(&logs).is_empty());
         for format in formats() {
             let waited = read(format, &logs.written(format, &OutputOptions::default()));
@@ -172,7 +172,7 @@ fn filters_choose_what_is_told() {
 
 #[test]
 fn slices_are_named_as_androids_runtime_does() {
-    let logs = Read::new(vec![timed::bank()], all_kinds());
+    let logs = AggregatedLogs::new(vec![timed::bank()], all_kinds());
     let format = by_name("perfetto").unwrap();
     let text = times::perfetto_text(&logs.written(format, &OutputOptions::default()));
     let pay = "com.acme.Receipt com.acme.Bank.pay(java.lang.String, long)(Bank.java:23)";
@@ -197,18 +197,18 @@ fn slices_are_named_as_androids_runtime_does() {
 
 #[test]
 fn notes_tell_of_waits_without_times() {
-    let logs = Read::new(vec![timed::bank()], all_kinds());
+    let logs = AggregatedLogs::new(vec![timed::bank()], all_kinds());
     let notes = logs.timeline(AT_A_TIME).notes();
     assert_eq!(notes.len(), 1);
     assert!(notes[0].starts_with("without times: 107 waits (428 µs)"), "{}", notes[0]);
-    let logs = Read::new(vec![timed::shop()], all_kinds());
+    let logs = AggregatedLogs::new(vec![timed::shop()], all_kinds());
     assert_eq!(logs.timeline(AT_A_TIME).notes(), [""; 0]);
 }
 
 /// A reader that goes away.
-struct Gone(usize);
+struct ClosedReader(usize);
 
-impl io::Write for Gone {
+impl io::Write for ClosedReader {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let len = bytes.len().min(self.0);
         self.0 -= len;
@@ -222,11 +222,12 @@ impl io::Write for Gone {
 
 #[test]
 fn what_writing_fails_with_is_told() {
-    let logs = Read::new(vec![timed::bank()], all_kinds());
+    let logs = AggregatedLogs::new(vec![timed::bank()], all_kinds());
     for format in formats() {
         let Stream::Times(stream) = format.stream else { panic!("{}", format.name) };
         let timeline = logs.timeline(AT_A_TIME);
-        let error = stream(&timeline, &OutputOptions::default(), &mut Gone(100)).unwrap_err();
+        let error =
+            stream(&timeline, &OutputOptions::default(), &mut ClosedReader(100)).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::BrokenPipe, "{}", format.name);
     }
 }

@@ -21,7 +21,7 @@ use std::{
     fs::File,
     io::{BufWriter, Write},
 };
-use trace::Trace;
+use trace::TracePlaces;
 use tyrion_formats::{
     wire::{
         WaitKind,
@@ -37,7 +37,7 @@ type Writer = LogWriter<BufWriter<File>>;
 const PERIOD_NS: u64 = 50_000_000;
 
 /// What to generate. Every field is an option of the same name.
-struct Plan {
+struct LogPlan {
     events: u64,
     stacks: usize,
     threads: usize,
@@ -61,7 +61,7 @@ struct Plan {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut plan = Plan {
+    let mut plan = LogPlan {
         events: 200_000_000,
         stacks: 20_000,
         threads: 64,
@@ -103,15 +103,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     generate(&path, &plan)
 }
 
-fn generate(path: &str, plan: &Plan) -> Result<(), Box<dyn Error>> {
+fn generate(path: &str, plan: &LogPlan) -> Result<(), Box<dyn Error>> {
     let mut options = LogOptions::default();
     options.header.mono_ns = 1_000_000_000;
     options.header.metadata =
         [("program", "com.acme.bank.Main"), ("jvm", "made up by generate.rs")]
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .into();
-    if Trace::wanted(plan) {
-        Trace::declare(&mut options);
+    if TracePlaces::wanted(plan) {
+        TracePlaces::declare(&mut options);
     } else if plan.samples != 0 {
         sampled::declare(&mut options);
     }
@@ -119,7 +119,8 @@ fn generate(path: &str, plan: &Plan) -> Result<(), Box<dyn Error>> {
     let mut random = Random(plan.seed | 1);
     let sites = sites(&mut log, plan, &mut random)?;
     let mut threads = threads(&mut log, plan)?;
-    let trace = if Trace::wanted(plan) { Some(Trace::new(&mut log, plan)?) } else { None };
+    let trace =
+        if TracePlaces::wanted(plan) { Some(TracePlaces::new(&mut log, plan)?) } else { None };
     let zipf = Zipf::new(sites.len());
     let durations = durations(&mut random);
     let mut left = plan.events;
@@ -145,13 +146,17 @@ fn generate(path: &str, plan: &Plan) -> Result<(), Box<dyn Error>> {
 
 /// A place to wait at: a site, and whether records there have an owner.
 #[derive(Clone, Copy)]
-struct Place {
+struct GeneratedPlace {
     site: u32,
     stack: u32,
     owned: bool,
 }
 
-fn sites(log: &mut Writer, plan: &Plan, random: &mut Random) -> Result<Vec<Place>, Box<dyn Error>> {
+fn sites(
+    log: &mut Writer,
+    plan: &LogPlan,
+    random: &mut Random,
+) -> Result<Vec<GeneratedPlace>, Box<dyn Error>> {
     let methods = methods(log, plan, random)?;
     let lock_classes = ["java/lang/Object", "com/acme/bank/Account", "com/acme/cache/Segment"];
     let classes = lock_classes.map(|name| log.class(name, ""));
@@ -183,14 +188,18 @@ fn sites(log: &mut Writer, plan: &Plan, random: &mut Random) -> Result<Vec<Place
         for _ in 0..if nth % 20 == 0 { 2 } else { 1 } {
             let lock = locks[random.below(locks.len())];
             let stack = path[path.len() - 1];
-            sites.push(Place { site: log.site(kind, stack, lock)?, stack, owned });
+            sites.push(GeneratedPlace { site: log.site(kind, stack, lock)?, stack, owned });
         }
         paths.push(path);
     }
     Ok(sites)
 }
 
-fn methods(log: &mut Writer, plan: &Plan, random: &mut Random) -> Result<Vec<u32>, Box<dyn Error>> {
+fn methods(
+    log: &mut Writer,
+    plan: &LogPlan,
+    random: &mut Random,
+) -> Result<Vec<u32>, Box<dyn Error>> {
     let packages = ["bank", "bank/ledger", "cache", "web", "web/filter", "db/pool", "util/text"];
     let nouns = ["Account", "Ledger", "Session", "Request", "Segment", "Pool", "Index", "Queue"];
     let roles = ["Service", "Manager", "Handler", "Factory", "Store", "Writer", "$Worker"];
@@ -211,7 +220,7 @@ fn methods(log: &mut Writer, plan: &Plan, random: &mut Random) -> Result<Vec<u32
 }
 
 /// A lane, and who waits on it.
-struct Thread {
+struct LaneThread {
     lane: LaneId,
     id: u32,
     /// The virtual threads that take turns; empty for a platform thread.
@@ -221,7 +230,7 @@ struct Thread {
     shift: usize,
 }
 
-fn threads(log: &mut Writer, plan: &Plan) -> Result<Vec<Thread>, Box<dyn Error>> {
+fn threads(log: &mut Writer, plan: &LogPlan) -> Result<Vec<LaneThread>, Box<dyn Error>> {
     let mut threads = Vec::new();
     for nth in 0..plan.threads {
         let id = log.thread(nth as u64 + 20, &format!("http-worker-{nth}"), "main", 0)?;
@@ -232,18 +241,18 @@ fn threads(log: &mut Writer, plan: &Plan) -> Result<Vec<Thread>, Box<dyn Error>>
             others.push(log.thread(java_id, "", "VirtualThreads", flags)?);
         }
         let lane = log.lane(id);
-        threads.push(Thread { lane, id, others, now_ns: 1_000_000_000, shift: nth * 7919 });
+        threads.push(LaneThread { lane, id, others, now_ns: 1_000_000_000, shift: nth * 7919 });
     }
     Ok(threads)
 }
 
-impl Thread {
+impl LaneThread {
     #[inline]
     fn wait(
         &mut self,
         log: &mut Writer,
-        plan: &Plan,
-        sites: &[Place],
+        plan: &LogPlan,
+        sites: &[GeneratedPlace],
         zipf: &Zipf,
         durations: &[u64],
         random: &mut Random,
@@ -265,9 +274,9 @@ impl Thread {
 
 fn write_cells(
     log: &mut Writer,
-    plan: &Plan,
-    threads: &[Thread],
-    sites: &[Place],
+    plan: &LogPlan,
+    threads: &[LaneThread],
+    sites: &[GeneratedPlace],
     random: &mut Random,
 ) -> std::io::Result<()> {
     for thread in threads {

@@ -5,7 +5,7 @@
 //! are summed in cells.
 
 use std::{collections::HashMap, error::Error, path::Path};
-use tyrion_formats::{Recording, wire::harmless};
+use tyrion_formats::{Recording, harmless};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1).ok_or("usage: locks FILE")?;

@@ -2,7 +2,7 @@
 //! `cargo run -p tyrion-formats --example places -- report.log`.
 
 use std::{collections::BTreeMap, error::Error, path::Path};
-use tyrion_formats::{Recording, wire::harmless};
+use tyrion_formats::{Recording, harmless};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1).ok_or("usage: places FILE")?;

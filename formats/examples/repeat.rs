@@ -57,12 +57,12 @@ fn repeat(
     if header.end_ns == 0 || every_ns < header.end_ns.saturating_sub(header.mono_ns) {
         return Err("the recording has no end, or a later one than --every".into());
     }
-    let (events, others): (Vec<Chunk<'_>>, Vec<Chunk<'_>>) = chunks(log, &header)
+    let (events, others): (Vec<EventsChunk<'_>>, Vec<EventsChunk<'_>>) = chunks(log, &header)
         .into_iter()
         .partition(|chunk| chunk.header.kind == ChunkKind::Events as u8);
     let mut out = BufWriter::with_capacity(1 << 20, File::create(to)?);
     out.write_all(&log[..header.header_len as usize])?;
-    let (definitions, others): (Vec<Chunk<'_>>, Vec<Chunk<'_>>) =
+    let (definitions, others): (Vec<EventsChunk<'_>>, Vec<EventsChunk<'_>>) =
         others.into_iter().partition(|chunk| chunk.header.kind == ChunkKind::Definitions as u8);
     write_definitions(&definitions, &mut out)?;
     for chunk in &others {
@@ -82,18 +82,18 @@ fn repeat(
 }
 
 #[derive(Clone, Copy)]
-struct Chunk<'a> {
+struct EventsChunk<'a> {
     header: ChunkHeader,
     payload: &'a [u8],
 }
 
-fn chunks<'a>(log: &'a [u8], header: &Header) -> Vec<Chunk<'a>> {
+fn chunks<'a>(log: &'a [u8], header: &Header) -> Vec<EventsChunk<'a>> {
     let mut chunks = Vec::new();
     let mut at = header.header_len as usize;
     while let Some(header) = log.get(at..).and_then(ChunkHeader::decode) {
         let payload = at + HEADER_LEN;
         match log.get(payload..payload + header.committed as usize) {
-            Some(payload) => chunks.push(Chunk { header, payload }),
+            Some(payload) => chunks.push(EventsChunk { header, payload }),
             None => break,
         }
         at += header.len as usize;
@@ -102,7 +102,7 @@ fn chunks<'a>(log: &'a [u8], header: &Header) -> Vec<Chunk<'a>> {
 }
 
 /// The header of a chunk that is written the `nth` time.
-fn shifted(header: ChunkHeader, all: &[Chunk<'_>], nth: u64, every_ns: u64) -> ChunkHeader {
+fn shifted(header: ChunkHeader, all: &[EventsChunk<'_>], nth: u64, every_ns: u64) -> ChunkHeader {
     let of_lane = all.iter().filter(|chunk| chunk.header.lane == header.lane).count();
     ChunkHeader {
         sequence: header.sequence + nth as u32 * of_lane as u32,
@@ -112,7 +112,10 @@ fn shifted(header: ChunkHeader, all: &[Chunk<'_>], nth: u64, every_ns: u64) -> C
 }
 
 /// As they are, but threads never end.
-fn write_definitions(chunks: &[Chunk<'_>], out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+fn write_definitions(
+    chunks: &[EventsChunk<'_>],
+    out: &mut impl Write,
+) -> Result<(), Box<dyn Error>> {
     let (mut bytes, mut sequence) = (Vec::new(), 0);
     let mut write = |bytes: &mut Vec<u8>| {
         let first = chunks.first().map(|chunk| chunk.header).ok_or("no definitions")?;

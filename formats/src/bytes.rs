@@ -7,12 +7,12 @@ use std::{fs::File, io};
 /// besides.
 #[derive(Debug)]
 pub struct Bytes {
-    store: Store,
+    store: ByteStore,
     hints: Hints,
 }
 
 #[derive(Debug)]
-enum Store {
+enum ByteStore {
     /// A mapped file, which may still be written to.
     Map(Map),
     /// Bytes that were read.
@@ -21,7 +21,7 @@ enum Store {
 
 impl From<Vec<u8>> for Bytes {
     fn from(bytes: Vec<u8>) -> Self {
-        Bytes { store: Store::Memory(bytes), hints: Hints::default() }
+        Bytes { store: ByteStore::Memory(bytes), hints: Hints::default() }
     }
 }
 
@@ -29,7 +29,7 @@ impl Bytes {
     /// Maps the first `len` bytes of a file, at least one. A file that is cut
     /// short while it is mapped ends the process with a SIGBUS.
     pub(crate) fn map(file: &File, len: usize) -> io::Result<Bytes> {
-        Ok(Bytes { store: Store::Map(Map::new(file, len)?), hints: Hints::default() })
+        Ok(Bytes { store: ByteStore::Map(Map::new(file, len)?), hints: Hints::default() })
     }
 
     /// The same bytes, with what the user says of them.
@@ -46,8 +46,8 @@ impl Bytes {
     /// Number of bytes.
     pub fn len(&self) -> usize {
         match &self.store {
-            Store::Map(map) => map.len(),
-            Store::Memory(bytes) => bytes.len(),
+            ByteStore::Map(map) => map.len(),
+            ByteStore::Memory(bytes) => bytes.len(),
         }
     }
 
@@ -61,8 +61,8 @@ impl Bytes {
     /// format promises to leave as they are.
     pub fn settled(&self, at: usize, len: usize) -> Option<&[u8]> {
         match &self.store {
-            Store::Map(map) => map.settled(at, len),
-            Store::Memory(bytes) => bytes.get(at..at.checked_add(len)?),
+            ByteStore::Map(map) => map.settled(at, len),
+            ByteStore::Memory(bytes) => bytes.get(at..at.checked_add(len)?),
         }
     }
 
@@ -81,12 +81,12 @@ impl Bytes {
     /// eight. `None` when they are not all there.
     pub(crate) fn copy(&self, at: usize, to: &mut [u8]) -> Option<()> {
         match &self.store {
-            Store::Map(map) => {
+            ByteStore::Map(map) => {
                 for (nth, word) in to.chunks_exact_mut(8).enumerate() {
                     word.copy_from_slice(&map.word(at.checked_add(8 * nth)?)?);
                 }
             }
-            Store::Memory(bytes) => {
+            ByteStore::Memory(bytes) => {
                 to.copy_from_slice(bytes.get(at..at.checked_add(to.len())?)?);
             }
         }
@@ -95,7 +95,7 @@ impl Bytes {
 
     /// Asks for a range to be present in memory, before it is read.
     pub(crate) fn populate(&self, at: usize, len: usize) {
-        if let Store::Map(map) = &self.store {
+        if let ByteStore::Map(map) = &self.store {
             map.populate(at, len);
         }
     }
@@ -104,13 +104,13 @@ impl Bytes {
     /// takes on the disk.
     pub(crate) fn may_search(&self, bytes: usize) -> bool {
         match &self.store {
-            Store::Map(map) => map.may_search(bytes as u64),
-            Store::Memory(_) => true,
+            ByteStore::Map(map) => map.may_search(bytes as u64),
+            ByteStore::Memory(_) => true,
         }
     }
 
     /// Whether the bytes may change while they are read.
     pub(crate) fn is_map(&self) -> bool {
-        matches!(self.store, Store::Map(_))
+        matches!(self.store, ByteStore::Map(_))
     }
 }

@@ -1,93 +1,47 @@
 //! What recordings tell and outputs show, as `docs/formats.md` names it.
 
-/// Something that an input may tell and an output may show. What either of them lacks is
-/// lost between the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Fact {
-    /// How many waits there were, and how long they took.
-    Waits,
-    /// When each wait was.
-    Moments,
-    /// How each wait ended.
-    Outcomes,
-    /// Which thread it was.
-    Threads,
-    /// Where in the program.
-    Stacks,
-    /// On which lines of its source.
-    Lines,
-    /// What kind of wait.
-    Kinds,
-    /// The class of the lock.
-    LockClasses,
-    /// What the program calls the lock.
-    LockNames,
-    /// Which object the lock was.
-    LockIdentities,
-    /// Who had the lock when the wait began.
-    Owners,
-    /// Who ended the wait.
-    Wakers,
-    /// How often locks were acquired.
-    Acquisitions,
-    /// How long they were held.
-    Holds,
-    /// Whom others waited for.
-    Blame,
-    /// Which locks were acquired while others were held.
-    Nesting,
-    /// What threads were doing, by samples.
-    Samples,
-    /// Pauses of the garbage collector.
-    Collections,
-}
-
-impl Fact {
-    /// Every fact, in the order of the documents.
-    pub const ALL: [Fact; 18] = [
-        Fact::Waits,
-        Fact::Moments,
-        Fact::Outcomes,
-        Fact::Threads,
-        Fact::Stacks,
-        Fact::Lines,
-        Fact::Kinds,
-        Fact::LockClasses,
-        Fact::LockNames,
-        Fact::LockIdentities,
-        Fact::Owners,
-        Fact::Wakers,
-        Fact::Acquisitions,
-        Fact::Holds,
-        Fact::Blame,
-        Fact::Nesting,
-        Fact::Samples,
-        Fact::Collections,
-    ];
-
-    /// What it is, for people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Fact::Waits => "number and duration of waits",
-            Fact::Moments => "when each wait was",
-            Fact::Outcomes => "how each wait ended",
-            Fact::Threads => "threads",
-            Fact::Stacks => "stacks",
-            Fact::Lines => "line numbers",
-            Fact::Kinds => "kinds of wait",
-            Fact::LockClasses => "classes of locks",
-            Fact::LockNames => "names of locks",
-            Fact::LockIdentities => "lock objects",
-            Fact::Owners => "owners",
-            Fact::Wakers => "who ended waits",
-            Fact::Acquisitions => "acquisitions",
-            Fact::Holds => "hold times",
-            Fact::Blame => "blame",
-            Fact::Nesting => "nested locks",
-            Fact::Samples => "samples",
-            Fact::Collections => "garbage collections",
-        }
+tyrion_wire::named_enum! {
+    /// Something that an input may tell and an output may show. What either of them lacks is
+    /// lost between the two.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum Fact {
+        /// How many waits there were, and how long they took.
+        Waits => "number and duration of waits",
+        /// When each wait was.
+        Moments => "when each wait was",
+        /// How each wait ended.
+        Outcomes => "how each wait ended",
+        /// Which thread it was.
+        Threads => "threads",
+        /// Where in the program.
+        Stacks => "stacks",
+        /// On which lines of its source.
+        Lines => "line numbers",
+        /// What kind of wait.
+        Kinds => "kinds of wait",
+        /// The class of the lock.
+        LockClasses => "classes of locks",
+        /// What the program calls the lock.
+        LockNames => "names of locks",
+        /// Which object the lock was.
+        LockIdentities => "lock objects",
+        /// Who had the lock when the wait began.
+        Owners => "owners",
+        /// Who ended the wait.
+        Wakers => "who ended waits",
+        /// How often locks were acquired.
+        Acquisitions => "acquisitions",
+        /// How long they were held.
+        Holds => "hold times",
+        /// Whom others waited for.
+        Blame => "blame",
+        /// Which locks were acquired while others were held.
+        Nesting => "nested locks",
+        /// What threads were doing, by samples.
+        Samples => "samples",
+        /// Pauses of the garbage collector.
+        Collections => "garbage collections",
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     damage::{Damage, Fault},
     error::Error,
     hints::Hints,
-    import::Store,
+    import::ImportStore,
     inputs::{self, INPUTS},
     limits,
     recording::Recording,
@@ -52,17 +52,17 @@ pub(crate) fn read(name: &str, packed: impl Read, hints: &Hints) -> Result<Recor
     Ok(recording)
 }
 
-struct Unpacked {
+struct InflatedBytes {
     bytes: Bytes,
     /// Whether the data end before they should, or are damaged.
     is_torn: bool,
 }
 
 /// Unpacks no more than `limit` bytes.
-fn unpack(name: &str, packed: impl Read, limit: u64) -> Result<Unpacked, Error> {
+fn unpack(name: &str, packed: impl Read, limit: u64) -> Result<InflatedBytes, Error> {
     let io = |source| Error::Io { log: name.to_owned(), source };
     let mut decoder = MultiGzDecoder::new(BufReader::with_capacity(STEP as usize, packed));
-    let (mut store, mut step) = (Store::new(), Vec::new());
+    let (mut store, mut step) = (ImportStore::new(), Vec::new());
     let mut len = 0;
     loop {
         let is_torn = fill(&mut decoder, STEP as usize, &mut step).map_err(io)?;
@@ -72,7 +72,7 @@ fn unpack(name: &str, packed: impl Read, limit: u64) -> Result<Unpacked, Error> 
         }
         store.write_all(&step).map_err(io)?;
         if is_torn || step.is_empty() {
-            return Ok(Unpacked { bytes: store.into_bytes().map_err(io)?, is_torn });
+            return Ok(InflatedBytes { bytes: store.into_bytes().map_err(io)?, is_torn });
         }
     }
 }

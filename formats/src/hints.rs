@@ -10,36 +10,24 @@ pub struct Hints {
     pub sample_type: Option<String>,
 }
 
-/// What a number counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// Nanoseconds.
-    Ns,
-    /// Microseconds.
-    Us,
-    /// Milliseconds.
-    Ms,
-    /// Seconds.
-    S,
-    /// Waits, or moments at which a thread was seen waiting.
-    Samples,
+tyrion_wire::named_enum! {
+    /// What a number counts.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Unit {
+        /// Nanoseconds.
+        Ns => "ns",
+        /// Microseconds.
+        Us => "us",
+        /// Milliseconds.
+        Ms => "ms",
+        /// Seconds.
+        S => "s",
+        /// Waits, or moments at which a thread was seen waiting.
+        Samples => "samples",
+    }
 }
 
 impl Unit {
-    /// Every unit.
-    pub const ALL: [Unit; 5] = [Unit::Ns, Unit::Us, Unit::Ms, Unit::S, Unit::Samples];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Unit::Ns => "ns",
-            Unit::Us => "us",
-            Unit::Ms => "ms",
-            Unit::S => "s",
-            Unit::Samples => "samples",
-        }
-    }
-
     /// The unit of this name.
     pub fn from_name(name: &str) -> Option<Unit> {
         Unit::ALL.into_iter().find(|unit| unit.name() == name)

@@ -24,22 +24,22 @@ use tyrion_wire::header::Header;
 const CHUNK_LEN: u32 = 1 << 14;
 
 /// Where an imported log is written.
-pub struct Store(Place);
+pub struct ImportStore(StorePlace);
 
-enum Place {
+enum StorePlace {
     Memory(Cursor<Vec<u8>>),
     File(BufWriter<File>),
 }
 
-impl Store {
-    pub(crate) fn new() -> Store {
-        Store(Place::Memory(Cursor::new(Vec::new())))
+impl ImportStore {
+    pub(crate) fn new() -> ImportStore {
+        ImportStore(StorePlace::Memory(Cursor::new(Vec::new())))
     }
 
     pub(crate) fn into_bytes(self) -> io::Result<Bytes> {
         match self.0 {
-            Place::Memory(bytes) => Ok(bytes.into_inner().into()),
-            Place::File(file) => {
+            StorePlace::Memory(bytes) => Ok(bytes.into_inner().into()),
+            StorePlace::File(file) => {
                 let file = file.into_inner()?;
                 let len = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
                 Bytes::map(&file, len)
@@ -49,43 +49,43 @@ impl Store {
 
     /// Goes on in a file.
     fn spill(&mut self) -> io::Result<()> {
-        if let Place::Memory(bytes) = &mut self.0 {
+        if let StorePlace::Memory(bytes) = &mut self.0 {
             let at = bytes.position();
             let mut file = BufWriter::with_capacity(1 << 20, tempfile::tempfile()?);
             file.write_all(bytes.get_ref())?;
             file.seek(SeekFrom::Start(at))?;
-            self.0 = Place::File(file);
+            self.0 = StorePlace::File(file);
         }
         Ok(())
     }
 }
 
-impl Write for Store {
+impl Write for ImportStore {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if let Place::Memory(memory) = &self.0
+        if let StorePlace::Memory(memory) = &self.0
             && memory.get_ref().len().saturating_add(bytes.len()) > MAX_IN_MEMORY
         {
             self.spill()?;
         }
         match &mut self.0 {
-            Place::Memory(memory) => memory.write(bytes),
-            Place::File(file) => file.write(bytes),
+            StorePlace::Memory(memory) => memory.write(bytes),
+            StorePlace::File(file) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.0 {
-            Place::Memory(memory) => memory.flush(),
-            Place::File(file) => file.flush(),
+            StorePlace::Memory(memory) => memory.flush(),
+            StorePlace::File(file) => file.flush(),
         }
     }
 }
 
-impl Seek for Store {
+impl Seek for ImportStore {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         match &mut self.0 {
-            Place::Memory(memory) => memory.seek(to),
-            Place::File(file) => file.seek(to),
+            StorePlace::Memory(memory) => memory.seek(to),
+            StorePlace::File(file) => file.seek(to),
         }
     }
 }
@@ -94,7 +94,7 @@ impl Seek for Store {
 pub struct Importer {
     /// Takes definitions and records. Times are monotonic ns, from the header's
     /// `mono_ns` on.
-    pub log: LogWriter<Store>,
+    pub log: LogWriter<ImportStore>,
     /// What becomes known of the recording while it is read, put into its facts in
     /// the end: all but version, lengths and the anchor of its clock.
     pub header: Header,
@@ -116,7 +116,7 @@ impl Importer {
         let options = LogOptions { header: header.clone(), chunk_len: CHUNK_LEN, seal: false };
         let name: Arc<str> = name.into();
         Ok(Importer {
-            log: LogWriter::new(Store::new(), options)?,
+            log: LogWriter::new(ImportStore::new(), options)?,
             header,
             input,
             short_waits: ShortWaits::Counted,
@@ -164,7 +164,7 @@ impl Importer {
     /// When definitions take more than [`limits`](crate::limits) allow.
     pub fn finish(self) -> Result<Recording, Error> {
         let io = |source| Error::Io { log: self.name.to_string(), source };
-        let bytes = self.log.finish().and_then(Store::into_bytes).map_err(io)?;
+        let bytes = self.log.finish().and_then(ImportStore::into_bytes).map_err(io)?;
         let mut recording = event_log::read(&self.name, bytes)?;
         let header = self.header;
         recording.facts = Facts {

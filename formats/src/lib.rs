@@ -57,6 +57,7 @@ pub use recording::{
     Text, ThreadDef, ThreadSpan, UNKNOWN, WaitSite, decoded_bytes, visit_two,
 };
 pub use sniff::FileKind;
+pub use tyrion_harmless as harmless;
 pub use tyrion_wire as wire;
 pub use wire::event::Note;
 

@@ -158,9 +158,9 @@ mod tests {
     }
 
     /// Counts what is read of it.
-    struct Counted<R>(R, u64);
+    struct ByteCounter<R>(R, u64);
 
-    impl<R: Read> Read for Counted<R> {
+    impl<R: Read> Read for ByteCounter<R> {
         fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
             let len = self.0.read(bytes)?;
             self.1 += len as u64;
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn what_is_no_log_is_refused_by_its_first_bytes() {
         for (byte, said) in [(0, "only zeros"), (b'y', "text"), (0xff, "not those of a format")] {
-            let mut endless = Counted(io::repeat(byte), 0);
+            let mut endless = ByteCounter(io::repeat(byte), 0);
             let error = read_stream("it", &mut endless, u64::MAX).unwrap_err();
             assert!(matches!(error, Error::NotALog { .. }), "{error}");
             assert!(error.to_string().contains(said), "{error}");
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn a_log_without_end_is_read_up_to_a_limit() {
         let (log, limit) = (log(), 1 << 20);
-        let mut endless = Counted(log.chain(io::repeat(0)), 0);
+        let mut endless = ByteCounter(log.chain(io::repeat(0)), 0);
         let error = read_stream("it", &mut endless, limit).unwrap_err();
         assert!(matches!(error, Error::Endless { .. }), "{error}");
         assert!(error.to_string().contains("write it to a file"), "{error}");

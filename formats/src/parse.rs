@@ -11,7 +11,6 @@ use nom::{
 use tyrion_wire::{
     cell::{self, Cell},
     chunk::{ChunkHeader, HEADER_LEN},
-    def::{self, Definition},
     slot::{self, Counters, Pending},
     trace::{AcquisitionCell, BURSTS_CELL_LEN, CELL_LEN},
     varint as leb128,
@@ -33,11 +32,6 @@ pub(crate) fn chunk_header(input: &[u8]) -> IResult<&[u8], ChunkHeader> {
 /// A definition's tag and payload.
 pub(crate) fn framed(input: &[u8]) -> IResult<&[u8], (u8, &[u8])> {
     (u8, length_data(varint)).parse(input)
-}
-
-/// The definition in a frame; `None` when its fields are not possible.
-pub(crate) fn definition<'a>((tag, payload): (u8, &'a [u8])) -> Option<Definition<'a>> {
-    def::decode_payload(tag, payload)
 }
 
 /// A fold cell.

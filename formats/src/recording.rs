@@ -81,7 +81,7 @@ pub struct Recording {
     pub(crate) counters: Vec<Counters>,
     pub(crate) damage: Vec<Damage>,
     pub(crate) end_ns: OnceLock<u64>,
-    pub(crate) kept: kept::Kept,
+    pub(crate) kept: kept::ReaderSlot,
     /// Length of the file that it was made from, in bytes.
     pub(crate) file_len: Option<u64>,
 }

@@ -106,7 +106,7 @@ fn cell(thread: u32, site: u32, first_ns: u64, count: u64) -> Cell {
 
 /// What was told, in an order of its own.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Told {
+struct ChangeSums {
     entries: Vec<String>,
     /// Waits and their sum, by thread and site.
     folded: BTreeMap<(u32, u32), (u64, u64)>,
@@ -114,9 +114,9 @@ struct Told {
     acquired: BTreeMap<(u32, u32, u32), u64>,
 }
 
-impl Told {
-    fn whole(log: &Recording) -> Told {
-        let mut told = Told::default();
+impl ChangeSums {
+    fn whole(log: &Recording) -> ChangeSums {
+        let mut told = ChangeSums::default();
         for chunk in log.event_chunks() {
             let Ok(mut events) = log.events(chunk) else { continue };
             events.visit_all(|entry| told.entries.push(text(&entry)));
@@ -156,7 +156,7 @@ impl Told {
         self.entries.len() - before
     }
 
-    fn sorted(mut self) -> Told {
+    fn sorted(mut self) -> ChangeSums {
         self.entries.sort();
         self
     }
@@ -205,10 +205,10 @@ fn at_once_it_reads_what_a_whole_read_does() {
         let file = file_of(&bytes);
         let log = Recording::open(file.path()).unwrap();
         let mut follower = Follower::open(file.path(), Begin::Start).unwrap();
-        let mut told = Told::default();
+        let mut told = ChangeSums::default();
         told.read_on(&mut follower, u64::MAX);
         assert_eq!(told.read_on(&mut follower, u64::MAX), 0, "nothing comes twice");
-        assert_eq!(told.sorted(), Told::whole(&log));
+        assert_eq!(told.sorted(), ChangeSums::whole(&log));
         compare_definitions(&follower, &log);
         assert_eq!(follower.last_ns(), log.end_ns());
         assert_eq!(follower.damage(), log.damage());
@@ -230,7 +230,7 @@ fn boundaries(log: &Recording, chunk: &ChunkRef) -> Vec<u32> {
 }
 
 /// A file that a whole log is copied to, as the agent would have written it.
-struct Growing {
+struct GrowingFile {
     bytes: Vec<u8>,
     file: NamedTempFile,
     out: File,
@@ -238,8 +238,8 @@ struct Growing {
     chance: u64,
 }
 
-impl Growing {
-    fn new(bytes: Vec<u8>) -> Growing {
+impl GrowingFile {
+    fn new(bytes: Vec<u8>) -> GrowingFile {
         let log = Recording::from_bytes("whole", bytes.clone()).unwrap();
         let start = common::header_len(&bytes);
         let file = file_of(&bytes[..start]);
@@ -275,7 +275,7 @@ impl Growing {
             ));
             at += header.len as usize;
         }
-        Growing { bytes, file, out, chunks, chance: 88_172_645_463_325_252 }
+        GrowingFile { bytes, file, out, chunks, chance: 88_172_645_463_325_252 }
     }
 
     fn chance(&mut self, below: usize) -> usize {
@@ -323,11 +323,11 @@ impl Growing {
 #[test]
 fn a_log_that_grows_is_told_once() {
     for seed in 1..6u64 {
-        let mut growing = Growing::new(sample(3000));
+        let mut growing = GrowingFile::new(sample(3000));
         growing.chance *= seed;
         growing.write(0, 0);
         let mut follower = Follower::open(growing.file.path(), Begin::Start).unwrap();
-        let (mut told, mut carved, mut looks) = (Told::default(), 0, 0);
+        let (mut told, mut carved, mut looks) = (ChangeSums::default(), 0, 0);
         while carved < growing.chunks.len() {
             carved += growing.chance(4).min(growing.chunks.len() - carved);
             let mut parts = 0;
@@ -343,7 +343,7 @@ fn a_log_that_grows_is_told_once() {
         growing.finish();
         told.read_on(&mut follower, 0);
         let log = Recording::open(growing.file.path()).unwrap();
-        assert_eq!(told.sorted(), Told::whole(&log));
+        assert_eq!(told.sorted(), ChangeSums::whole(&log));
         compare_definitions(&follower, &log);
         assert_eq!(follower.damage(), []);
         assert!(looks > 20);
@@ -353,7 +353,7 @@ fn a_log_that_grows_is_told_once() {
 #[test]
 fn a_log_that_is_copied_byte_by_byte_is_told_once() {
     let bytes = sample(1000);
-    let (mut at, mut told) = (5000, Told::default());
+    let (mut at, mut told) = (5000, ChangeSums::default());
     let file = file_of(&bytes[..at]);
     let out = OpenOptions::new().write(true).open(file.path()).unwrap();
     let mut follower = Follower::open(file.path(), Begin::Start).unwrap();
@@ -365,7 +365,7 @@ fn a_log_that_is_copied_byte_by_byte_is_told_once() {
         assert_eq!(follower.damage().len(), usize::from(at < bytes.len()), "it is cut as yet");
     }
     let log = Recording::open(file.path()).unwrap();
-    assert_eq!(told.sorted(), Told::whole(&log));
+    assert_eq!(told.sorted(), ChangeSums::whole(&log));
     compare_definitions(&follower, &log);
 }
 
@@ -374,11 +374,11 @@ fn what_had_ended_before_is_passed_over() {
     let bytes = sample(3000);
     let file = file_of(&bytes);
     let log = Recording::open(file.path()).unwrap();
-    let whole = Told::whole(&log);
+    let whole = ChangeSums::whole(&log);
     // Waits end 1 µs apart, from 1 ms on; and all blames have a time.
     for since_ns in [0, 1_000_000, 2_500_000, 3_999_000, 9_000_000_000] {
         let mut follower = Follower::open(file.path(), Begin::At(since_ns)).unwrap();
-        let mut told = Told::default();
+        let mut told = ChangeSums::default();
         told.read_on(&mut follower, since_ns);
         let late: Vec<String> = {
             let mut late = Vec::new();
@@ -395,7 +395,7 @@ fn what_had_ended_before_is_passed_over() {
         let told = told.sorted();
         assert_eq!(told.entries, late);
         assert!(told.acquired.is_empty(), "they know no time");
-        let folded = |told: &Told| told.folded.values().map(|(count, _)| count).sum::<u64>();
+        let folded = |told: &ChangeSums| told.folded.values().map(|(count, _)| count).sum::<u64>();
         let expected: u64 = log
             .cell_chunks()
             .iter()
@@ -416,9 +416,9 @@ fn cells_tell_what_they_have_counted() {
     let log = Recording::open(file.path()).unwrap();
     let out = OpenOptions::new().write(true).open(file.path()).unwrap();
     let mut follower = Follower::open(file.path(), Begin::At(1 << 40)).unwrap();
-    let mut told = Told::default();
+    let mut told = ChangeSums::default();
     told.read_on(&mut follower, 10_000_000);
-    assert_eq!(told, Told::default(), "all was there before");
+    assert_eq!(told, ChangeSums::default(), "all was there before");
     let chunk = log.cell_chunks().last().unwrap();
     let old = log.cells(chunk).next().unwrap();
     let mut histogram = old.histogram;
@@ -477,10 +477,10 @@ fn damage_spoils_no_more_than_for_a_whole_read() {
         let file = file_of(&bytes);
         let log = Recording::open(file.path()).unwrap();
         let mut follower = Follower::open(file.path(), Begin::Start).unwrap();
-        let mut told = Told::default();
+        let mut told = ChangeSums::default();
         told.read_on(&mut follower, 0);
         assert_eq!(told.read_on(&mut follower, 0), 0);
-        assert_eq!(told.sorted(), Told::whole(&log));
+        assert_eq!(told.sorted(), ChangeSums::whole(&log));
         assert!(!follower.damage().is_empty());
     };
     spoil(events[2].payload_at() + 40, &[0xff; 8]); // a checksum
@@ -493,9 +493,9 @@ fn damage_spoils_no_more_than_for_a_whole_read() {
     bytes[at + HEADER_LEN + 400..][..64].fill(0xff);
     let file = file_of(&bytes);
     let mut follower = Follower::open(file.path(), Begin::Start).unwrap();
-    let mut told = Told::default();
+    let mut told = ChangeSums::default();
     told.read_on(&mut follower, 0);
-    assert_eq!(told.sorted(), Told::whole(&Recording::open(file.path()).unwrap()));
+    assert_eq!(told.sorted(), ChangeSums::whole(&Recording::open(file.path()).unwrap()));
     assert_eq!(follower.damage().len(), 1);
 }
 
@@ -505,7 +505,7 @@ fn a_file_that_is_cut_ends_nothing() {
     let file = file_of(&bytes);
     let out = OpenOptions::new().write(true).open(file.path()).unwrap();
     let mut follower = Follower::open(file.path(), Begin::Start).unwrap();
-    let mut told = Told::default();
+    let mut told = ChangeSums::default();
     told.read_on(&mut follower, 0);
     let all = told.entries.len();
     out.set_len(9000).unwrap();

@@ -12,7 +12,7 @@ fn folder() -> PathBuf {
 fn frozen_logs_are_read_as_ever() {
     let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
     let logs = entries.filter(|path| path.extension().is_some_and(|found| found == "log"));
-    let dumps: golden_files::Files = logs
+    let dumps: golden_files::GoldenFiles = logs
         .map(|path| {
             // As a file and as a stream.
             let mapped = Recording::open(&path).unwrap();

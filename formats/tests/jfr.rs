@@ -87,7 +87,7 @@ fn line(log: &Recording, entry: &Entry<'_>) -> (String, u64) {
 #[test]
 fn recordings_are_read_as_ever() {
     let folder = common::recorded_path("x").parent().unwrap().to_owned();
-    let mut files = golden_files::Files::new();
+    let mut files = golden_files::GoldenFiles::new();
     for name in common::RECORDED {
         // Packed, and as bytes in memory.
         let packed = Recording::open(&common::recorded_path(name)).unwrap();

@@ -10,7 +10,7 @@ use tyrion_formats::{
 
 /// One step: which lane, another thread first, and the wait.
 #[derive(Clone, Debug)]
-struct Step {
+struct WaitStep {
     lane: usize,
     switch: Option<u32>,
     delta_ns: u64,
@@ -20,10 +20,10 @@ struct Step {
 prop_compose! {
     fn steps()(lane in 0usize..3, switch in prop::option::weighted(0.1, 1u32..9),
                delta: u64, wait_ns: u64, cuts in (8u32..64, 8u32..64), site: u32, outcome in 0u8..4,
-               owner in prop_oneof![Just(0u32), any::<u32>()], parks in 0u64..5) -> Step {
+               owner in prop_oneof![Just(0u32), any::<u32>()], parks in 0u64..5) -> WaitStep {
         let outcome = Outcome::from_bits(outcome);
         let (delta_ns, wait_ns) = (delta >> cuts.0 >> 10, wait_ns >> cuts.1);
-        Step { lane, switch, delta_ns, wait: Wait { end_ns: 0, wait_ns, site, outcome, owner, parks } }
+        WaitStep { lane, switch, delta_ns, wait: Wait { end_ns: 0, wait_ns, site, outcome, owner, parks } }
     }
 }
 

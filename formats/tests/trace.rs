@@ -30,7 +30,7 @@ fn read(log: Writer) -> Recording {
 
 /// What a lane records.
 #[derive(Clone, Debug)]
-enum Step {
+enum LaneStep {
     Wait(u64),
     Switch(u32),
     Hold(u64, [u32; 4]),
@@ -43,21 +43,21 @@ enum Step {
     Sample([u64; 3], [u32; 4]),
 }
 
-fn steps() -> impl Strategy<Value = (u64, Step)> {
+fn steps() -> impl Strategy<Value = (u64, LaneStep)> {
     let small = || prop_oneof![3 => 0u32..300, 1 => any::<u32>()];
     let ids = move || [small(), small(), small(), small()];
     let three = move || [small(), small(), small()];
     let step = prop_oneof![
-        4 => (0u64..1 << 50).prop_map(Step::Wait),
-        1 => (1u32..9).prop_map(Step::Switch),
-        4 => (any::<u64>(), ids()).prop_map(|(ns, ids)| Step::Hold(ns, ids)),
+        4 => (0u64..1 << 50).prop_map(LaneStep::Wait),
+        1 => (1u32..9).prop_map(LaneStep::Switch),
+        4 => (any::<u64>(), ids()).prop_map(|(ns, ids)| LaneStep::Hold(ns, ids)),
         2 => (vec((0u64..1 << 30, any::<u64>(), any::<usize>()), 0..60), vec(three(), 1..8))
-            .prop_map(|(holds, locks)| Step::Holds(holds, locks)),
-        1 => (three(), any::<bool>()).prop_map(|(ids, shared)| Step::Instance(ids, shared)),
-        1 => (any::<u64>(), ids()).prop_map(|(ns, ids)| Step::Blame(ns, ids)),
+            .prop_map(|(holds, locks)| LaneStep::Holds(holds, locks)),
+        1 => (three(), any::<bool>()).prop_map(|(ids, shared)| LaneStep::Instance(ids, shared)),
+        1 => (any::<u64>(), ids()).prop_map(|(ns, ids)| LaneStep::Blame(ns, ids)),
         1 => (ids(), vec(three(), 0..12), 0u64..3)
-            .prop_map(|(ids, outer, flags)| Step::Nest(ids, outer, flags)),
-        4 => (any::<[u64; 3]>(), ids()).prop_map(|(times, ids)| Step::Sample(times, ids)),
+            .prop_map(|(ids, outer, flags)| LaneStep::Nest(ids, outer, flags)),
+        4 => (any::<[u64; 3]>(), ids()).prop_map(|(times, ids)| LaneStep::Sample(times, ids)),
     ];
     ((0u64..1 << 40, 0u32..40).prop_map(|(delta, cut)| delta >> cut), step)
 }
@@ -86,48 +86,48 @@ fn write(
     lane: tyrion_formats::write::LaneId,
     thread: &mut u32,
     (last_ns, at_ns): (u64, u64),
-    step: &Step,
+    step: &LaneStep,
 ) -> Vec<(u64, String)> {
     let delta_ns = at_ns - last_ns;
     let what = |what: Note<'_>| format!("{:?}", Noted { thread: *thread, at_ns, record: what });
     vec![match *step {
-        Step::Wait(wait_ns) => {
+        LaneStep::Wait(wait_ns) => {
             log.wait(lane, Wait { end_ns: at_ns, wait_ns, site: 3, ..Wait::default() }).unwrap();
             (at_ns, format!("wait {thread} {at_ns} {wait_ns}"))
         }
-        Step::Switch(to) => {
+        LaneStep::Switch(to) => {
             log.switch(lane, to).unwrap();
             *thread = to;
             return vec![];
         }
-        Step::Holds(ref holds, ref locks) => {
+        LaneStep::Holds(ref holds, ref locks) => {
             return write_holds(log, lane, *thread, at_ns, delta_ns, holds, locks);
         }
-        Step::Hold(hold_ns, [place, class, stack, hash]) => {
+        LaneStep::Hold(hold_ns, [place, class, stack, hash]) => {
             let hold = Hold { delta_ns, hold_ns, place, class, stack, hash, flags: 1 };
             log.note(lane, at_ns, Hold { delta_ns: 77, ..hold }).unwrap();
             (at_ns, what(Note::Hold(hold)))
         }
-        Step::Instance([hash, class, place], shared) => {
+        LaneStep::Instance([hash, class, place], shared) => {
             let instance = Instance { hash, class, place, shared };
             log.note(lane, 0, instance).unwrap();
             let at_ns = last_ns;
             let what = Note::Instance(instance);
             (at_ns, format!("{:?}", Noted { thread: *thread, at_ns, record: what }))
         }
-        Step::Blame(charged_ns, [site, waiter, stack, place]) => {
+        LaneStep::Blame(charged_ns, [site, waiter, stack, place]) => {
             let blame = Blame { delta_ns, charged_ns, site, waiter, stack, place };
             log.note(lane, at_ns, Blame { delta_ns: 77, ..blame }).unwrap();
             (at_ns, what(Note::Blame(blame)))
         }
-        Step::Nest([place, class, hash, stack], ref outer, flags) => {
+        LaneStep::Nest([place, class, hash, stack], ref outer, flags) => {
             let outer: Vec<Held> = outer.iter().copied().map(held).collect();
             let inner = Held { place, class, hash };
             let nest = Nest { delta_ns, inner, stack, outer: outer.as_slice().into(), flags };
             log.note(lane, at_ns, Nest { delta_ns: 77, ..nest }).unwrap();
             (at_ns, what(Note::Nest(nest)))
         }
-        Step::Sample([wall_ns, cpu_ns, count], [state, stack, lock, owner]) => {
+        LaneStep::Sample([wall_ns, cpu_ns, count], [state, stack, lock, owner]) => {
             let sample = Sample {
                 delta_ns,
                 wall_ns,

@@ -28,7 +28,7 @@ pub const PART: &str = "TYRION_TEST_PART";
 
 /// What a process is, and what it does.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Part {
+pub struct ActorPart {
     /// Its user, and its group.
     pub uid: u32,
     /// Folders that it mounts at others, for itself alone.
@@ -67,9 +67,9 @@ pub struct Part {
     /// After so many answers it ends instead of giving another; 0 is never.
     pub answers: u32,
     /// How it answers who connects.
-    pub answer: Answer,
+    pub answer: ProtocolAnswer,
     /// What it puts where the agent's answer belongs.
-    pub reply: Reply,
+    pub reply: ActorReply,
     /// A file that it puts where the one belongs that asks it for its socket,
     /// and exchanges with what has the same name and `.link`, all the time.
     pub trigger: Option<PathBuf>,
@@ -91,7 +91,7 @@ pub enum Quit {
 
 /// The answer to a request, by the JVM's protocol.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub enum Answer {
+pub enum ProtocolAnswer {
     /// As a JVM does.
     #[default]
     Good,
@@ -107,7 +107,7 @@ pub enum Answer {
 
 /// The answer of the agent.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub enum Reply {
+pub enum ActorReply {
     /// None.
     #[default]
     Nothing,
@@ -127,7 +127,7 @@ pub enum Reply {
 
 extern "C" fn play_if_asked() {
     let Some(part) = std::env::var_os(PART) else { return };
-    let part: Part = serde_json::from_slice(part.as_bytes()).expect("a part");
+    let part: ActorPart = serde_json::from_slice(part.as_bytes()).expect("a part");
     if let Err(error) = play(&part) {
         eprintln!("a part cannot be played: {error}");
     }
@@ -148,7 +148,7 @@ extern "C" fn asked(_: libc::c_int) {
     ASKED.store(true, Ordering::Relaxed);
 }
 
-fn play(part: &Part) -> io::Result<()> {
+fn play(part: &ActorPart) -> io::Result<()> {
     die_with_parent()?;
     if part.is_contained {
         contain()?;
@@ -191,7 +191,7 @@ fn play(part: &Part) -> io::Result<()> {
     serve(part)
 }
 
-fn serve(part: &Part) -> io::Result<()> {
+fn serve(part: &ActorPart) -> io::Result<()> {
     let pid = if part.poses_as == 0 { std::process::id() } else { part.poses_as };
     let path = PathBuf::from(format!("/tmp/.java_pid{pid}"));
     let mut answers = 0;
@@ -288,7 +288,7 @@ fn bequeath(path: &Path) {
     });
 }
 
-fn answer(part: &Part, mut client: UnixStream) -> io::Result<()> {
+fn answer(part: &ActorPart, mut client: UnixStream) -> io::Result<()> {
     client.set_nonblocking(false)?;
     let mut request = Vec::new();
     // The version, the command and three arguments.
@@ -306,33 +306,33 @@ fn answer(part: &Part, mut client: UnixStream) -> io::Result<()> {
         reply(part, Path::new(path))?;
     }
     match &part.answer {
-        Answer::Good => client.write_all(b"0\nreturn code: 0\n"),
-        Answer::Text(text) => client.write_all(text.as_bytes()),
-        Answer::Endless => loop {
+        ProtocolAnswer::Good => client.write_all(b"0\nreturn code: 0\n"),
+        ProtocolAnswer::Text(text) => client.write_all(text.as_bytes()),
+        ProtocolAnswer::Endless => loop {
             client.write_all(&[b'0'; 1 << 16])?;
         },
-        Answer::End => std::process::exit(0),
-        Answer::Never => client.read(&mut [0]).map(drop),
+        ProtocolAnswer::End => std::process::exit(0),
+        ProtocolAnswer::Never => client.read(&mut [0]).map(drop),
     }
 }
 
-fn reply(part: &Part, path: &Path) -> io::Result<()> {
+fn reply(part: &ActorPart, path: &Path) -> io::Result<()> {
     match &part.reply {
-        Reply::Nothing => Ok(()),
-        Reply::Text(text) => {
+        ActorReply::Nothing => Ok(()),
+        ActorReply::Text(text) => {
             let draft = path.with_extension("draft");
             std::fs::write(&draft, text)?;
             std::fs::rename(&draft, path)
         }
-        Reply::Link(target) => symlink(target, path),
-        Reply::Fifo => {
+        ActorReply::Link(target) => symlink(target, path),
+        ActorReply::Fifo => {
             let name = c_text(path);
             // SAFETY: the name ends with a zero byte.
             check(unsafe { libc::mkfifo(name.as_ptr(), 0o600) })
         }
-        Reply::Folder => std::fs::create_dir(path),
-        Reply::Zeros(len) => File::create(path)?.set_len(*len),
-        Reply::Swapped(text, target) => {
+        ActorReply::Folder => std::fs::create_dir(path),
+        ActorReply::Zeros(len) => File::create(path)?.set_len(*len),
+        ActorReply::Swapped(text, target) => {
             let name = path.parent().and_then(Path::file_name).unwrap_or_default();
             let (path, other) = (path.to_owned(), part.folder.join(name));
             symlink(target, &other)?;

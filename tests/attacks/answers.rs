@@ -2,7 +2,7 @@
 //! log is.
 
 use super::{
-    actor::{Answer, Part, Reply},
+    actor::{ActorPart, ActorReply, ProtocolAnswer},
     stage::{NOBODY, Stage, TALKING},
 };
 use crate::support::{err, out, sample_log};
@@ -12,26 +12,29 @@ use std::{
     path::{Path, PathBuf},
 };
 
-fn answering(stage: &Stage, reply: Reply) -> Part {
-    Part { reply, listens: true, ..stage.recorded_jvm() }
+fn answering(stage: &Stage, reply: ActorReply) -> ActorPart {
+    ActorPart { reply, listens: true, ..stage.recorded_jvm() }
 }
 
 #[test]
 fn only_a_file_is_an_answer() {
     let Some(stage) = Stage::set() else { return };
     for (reply, expected) in [
-        (Reply::Link(stage.secret()), "not a regular file"),
-        (Reply::Link("/dev/zero".into()), "not a regular file"),
-        (Reply::Link("/proc/self/environ".into()), "not a regular file"),
-        (Reply::Fifo, "not a regular file"),
-        (Reply::Folder, "not a regular file"),
-        (Reply::Zeros(1 << 40), "too long"),
-        (Reply::Zeros(4096), "does not come from Tyrion's agent"),
-        (Reply::Text("state=recording\n".repeat(101)), "does not come from Tyrion's agent"),
-        (Reply::Text("state=recording\nevil\n".to_owned()), "does not come from Tyrion's agent"),
-        (Reply::Text("st\u{1b}[2Jate=x\n".to_owned()), "does not come from Tyrion's agent"),
-        (Reply::Text(String::new()), "does not come from Tyrion's agent"),
-        (Reply::Text("error=\u{1b}]0;evil\u{7}\u{202e}\u{9b}31m\n".to_owned()), "evil"),
+        (ActorReply::Link(stage.secret()), "not a regular file"),
+        (ActorReply::Link("/dev/zero".into()), "not a regular file"),
+        (ActorReply::Link("/proc/self/environ".into()), "not a regular file"),
+        (ActorReply::Fifo, "not a regular file"),
+        (ActorReply::Folder, "not a regular file"),
+        (ActorReply::Zeros(1 << 40), "too long"),
+        (ActorReply::Zeros(4096), "does not come from Tyrion's agent"),
+        (ActorReply::Text("state=recording\n".repeat(101)), "does not come from Tyrion's agent"),
+        (
+            ActorReply::Text("state=recording\nevil\n".to_owned()),
+            "does not come from Tyrion's agent",
+        ),
+        (ActorReply::Text("st\u{1b}[2Jate=x\n".to_owned()), "does not come from Tyrion's agent"),
+        (ActorReply::Text(String::new()), "does not come from Tyrion's agent"),
+        (ActorReply::Text("error=\u{1b}]0;evil\u{7}\u{202e}\u{9b}31m\n".to_owned()), "evil"),
     ] {
         let jvm = stage.play(&answering(&stage, reply.clone()));
         for command in TALKING {
@@ -45,7 +48,7 @@ fn only_a_file_is_an_answer() {
 fn an_answer_gives_no_orders_to_terminals() {
     let Some(stage) = Stage::set() else { return };
     let evil = "state=\u{1b}]0;evil\u{7}\u{9b}2J\u{202e}recording\nlog=/\u{1b}[31m\rx\n";
-    let jvm = stage.play(&answering(&stage, Reply::Text(evil.to_owned())));
+    let jvm = stage.play(&answering(&stage, ActorReply::Text(evil.to_owned())));
     for command in [&["status"][..], &["stop"], &["attach"], &["status", "--json"]] {
         assert!(stage.worked(command, jvm.id()).contains("evil"), "{command:?}");
     }
@@ -73,9 +76,9 @@ fn the_log_that_an_answer_names_is_not_removed_or_told() {
         let is_there = || path.symlink_metadata().is_ok();
         let reply =
             format!("state=recording\nlog={}\nbefore=new\nsample=1\nended=true\n", path.display());
-        let part = answering(&stage, Reply::Text(reply));
+        let part = answering(&stage, ActorReply::Text(reply));
         // Once it has gone, nobody needs a log that nobody has named.
-        let jvm = stage.play(&Part { answers: 1, ..part.clone() });
+        let jvm = stage.play(&ActorPart { answers: 1, ..part.clone() });
         stage.refused(&["sample", "--duration", "100ms"], jvm.id());
         assert!(is_there(), "{path:?} was removed");
         let jvm = stage.play(&part);
@@ -96,7 +99,7 @@ fn the_log_that_it_may_read_is_shown() {
     let log = stage.path("here/a.log");
     std::fs::copy(sample_log(), &log).unwrap();
     let reply = format!("log={}\nbefore=new\nsample=1\n", log.display());
-    let jvm = stage.play(&answering(&stage, Reply::Text(reply)));
+    let jvm = stage.play(&answering(&stage, ActorReply::Text(reply)));
     let output = stage.run(&["sample", "--duration", "100ms"], jvm.id());
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     assert_eq!(std::fs::read(&log).unwrap(), std::fs::read(sample_log()).unwrap());
@@ -112,7 +115,7 @@ fn a_mapped_log_is_not_mistaken() {
     for target in [&*secret, Path::new("/dev/zero"), &stage.path("root")] {
         std::fs::write(&log, std::fs::read(sample_log()).unwrap()).unwrap();
         chown(&log, Some(NOBODY), None).unwrap();
-        let jvm = stage.play(&Part { writes: vec![log.clone()], ..stage.recorded_jvm() });
+        let jvm = stage.play(&ActorPart { writes: vec![log.clone()], ..stage.recorded_jvm() });
         let shown = stage.worked(&["top", "--once", "--interval", "50ms"], jvm.id());
         assert!(!shown.is_empty(), "without an attack it is shown");
         std::fs::remove_file(&log).unwrap();
@@ -133,8 +136,8 @@ fn a_mapped_log_is_looked_for_where_it_is() {
     std::fs::write(real.join("a.log"), [0; 8192]).unwrap();
     chown(real.join("a.log"), Some(NOBODY), None).unwrap();
     symlink(secret, seen.join("a.log")).unwrap();
-    let part = Part { mounts: vec![(real, seen.clone())], ..stage.recorded_jvm() };
-    let jvm = stage.play(&Part { writes: vec![seen.join("a.log")], ..part });
+    let part = ActorPart { mounts: vec![(real, seen.clone())], ..stage.recorded_jvm() };
+    let jvm = stage.play(&ActorPart { writes: vec![seen.join("a.log")], ..part });
     let said = stage.refused(&["top", "--once", "--interval", "50ms"], jvm.id());
     assert!(said.contains("cannot be read"), "{said}");
 }
@@ -142,8 +145,10 @@ fn a_mapped_log_is_looked_for_where_it_is() {
 #[test]
 fn nothing_is_left_behind() {
     let Some(stage) = Stage::set() else { return };
-    let recording = Reply::Text("state=recording\nlog=/x\n".to_owned());
-    for reply in [recording, Reply::Link(stage.secret()), Reply::Fifo, Reply::Zeros(1 << 20)] {
+    let recording = ActorReply::Text("state=recording\nlog=/x\n".to_owned());
+    for reply in
+        [recording, ActorReply::Link(stage.secret()), ActorReply::Fifo, ActorReply::Zeros(1 << 20)]
+    {
         let jvm = stage.play(&answering(&stage, reply.clone()));
         for command in TALKING {
             stage.run(command, jvm.id());
@@ -169,13 +174,13 @@ fn long_answers_are_shortened() {
         (format!("error={long}\n"), &["stop"], 1_000),
         (format!("{}=x\n", long), &["status"], 1_000),
     ] {
-        let jvm = stage.play(&answering(&stage, Reply::Text(reply)));
+        let jvm = stage.play(&answering(&stage, ActorReply::Text(reply)));
         let output = stage.run(command, jvm.id());
         let said = out(&output) + &err(&output);
         let widest = said.lines().map(|line| line.chars().count()).max();
         assert!(widest > Some(0) && widest < Some(longest), "{command:?}: {widest:?}");
     }
-    let answer = Answer::Text(format!("1\n{long}\n"));
-    let jvm = stage.play(&Part { answer, ..answering(&stage, Reply::Nothing) });
+    let answer = ProtocolAnswer::Text(format!("1\n{long}\n"));
+    let jvm = stage.play(&ActorPart { answer, ..answering(&stage, ActorReply::Nothing) });
     assert!(stage.refused(&["status"], jvm.id()).chars().count() < 1_000);
 }

@@ -1,7 +1,7 @@
 //! Root folders of their own, with what a JVM needs in them.
 
 use super::{
-    actor::Part,
+    actor::ActorPart,
     stage::{NOBODY, Stage},
 };
 use crate::support::{Jdk, classes};
@@ -39,7 +39,7 @@ pub fn storm(jdk: &Path, classes: &Path) -> Vec<OsString> {
 }
 
 /// A JVM in a root folder of its own; `/proc` is still to be mounted.
-pub fn contained(stage: &Stage, jail: &Path, jdk: &Jdk) -> Part {
+pub fn contained(stage: &Stage, jail: &Path, jdk: &Jdk) -> ActorPart {
     let home = jdk.bin().parent().unwrap().canonicalize().unwrap();
     let mut mounts = vec![(home, jail.join("jdk")), (classes(), jail.join("classes"))];
     for name in ["usr", "lib", "lib64", "etc", "dev"] {
@@ -54,12 +54,12 @@ pub fn contained(stage: &Stage, jail: &Path, jdk: &Jdk) -> Part {
         std::fs::create_dir(to).unwrap();
     }
     stage.folder("jail/proc", 0o755);
-    Part {
+    ActorPart {
         uid: NOBODY,
         mounts,
         root: Some(jail.to_owned()),
         folder: "/".into(),
         program: Some(storm(Path::new("/jdk"), Path::new("/classes"))),
-        ..Part::default()
+        ..ActorPart::default()
     }
 }

@@ -1,7 +1,7 @@
 //! Where a process of an attack runs: its mounts, its root folder, its process
 //! ids and its rights.
 
-use super::actor::Part;
+use super::actor::ActorPart;
 use std::{ffi::CString, io, os::unix::ffi::OsStrExt, path::Path};
 
 /// Ends this process with the one that started it.
@@ -26,7 +26,7 @@ pub fn contain() -> io::Result<()> {
 }
 
 /// Mounts what is its own, and makes its root folder its root.
-pub fn mount(part: &Part) -> io::Result<()> {
+pub fn mount(part: &ActorPart) -> io::Result<()> {
     if !part.mounts.is_empty() || part.root.is_some() {
         // SAFETY: this process has one thread.
         check(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;

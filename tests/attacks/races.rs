@@ -1,7 +1,7 @@
 //! Whole commands against a JVM that exchanges files and links while they run.
 
 use super::{
-    actor::{Part, Reply},
+    actor::{ActorPart, ActorReply},
     stage::{Actor, COMMANDS, NOBODY, Stage},
 };
 use crate::support::sample_log;
@@ -49,8 +49,8 @@ fn racing(stage: &Stage) -> Actor {
     lchown(&home, Some(NOBODY), Some(NOBODY)).unwrap();
     let log = home.join("a.log");
     let reply = format!("state=recording\nlog={}\nbefore=new\nsample=1\n", log.display());
-    stage.play(&Part {
-        reply: Reply::Swapped(reply, stage.secret()),
+    stage.play(&ActorPart {
+        reply: ActorReply::Swapped(reply, stage.secret()),
         trigger: Some(home.join("trigger")),
         swaps: vec![(log.clone(), log.with_extension("link"))],
         writes: vec![log],

@@ -3,7 +3,7 @@
 //! nobody's to be believed.
 
 use super::{
-    actor::{Part, Quit, Reply},
+    actor::{ActorPart, ActorReply, Quit},
     jail::{contained, give, jail, storm},
     stage::{COMMANDS, NOBODY, STRANGER, Stage, TALKING},
 };
@@ -28,7 +28,7 @@ const NAMES: [&str; 4] = [
 ];
 
 /// What passes for a JVM in a root folder of its own; the agent may be loaded.
-fn jailed(stage: &Stage, jail: &Path, is_recorded: bool) -> Part {
+fn jailed(stage: &Stage, jail: &Path, is_recorded: bool) -> ActorPart {
     stage.folder("jail/jvm", 0o755);
     let mut maps = Vec::new();
     for name in ["libjvm.so", "libtyrion_agent.so"].iter().take(1 + usize::from(is_recorded)) {
@@ -36,13 +36,13 @@ fn jailed(stage: &Stage, jail: &Path, is_recorded: bool) -> Part {
         maps.push(Path::new("/jvm").join(name));
     }
     let reply = "state=recording\nlog=/tmp/a.log\nbefore=new\nsample=1\n".to_owned();
-    Part {
+    ActorPart {
         uid: NOBODY,
         folder: "/".into(),
         root: Some(jail.to_owned()),
         maps,
-        reply: Reply::Text(reply),
-        ..Part::default()
+        reply: ActorReply::Text(reply),
+        ..ActorPart::default()
     }
 }
 
@@ -58,7 +58,7 @@ fn links_in_another_root_folder_lead_nowhere() {
             for (target, command) in
                 [&target, &up].into_iter().flat_map(|target| COMMANDS.map(|it| (target, it)))
             {
-                let part = Part { pivots, ..jailed(&stage, &jail, is_recorded) };
+                let part = ActorPart { pivots, ..jailed(&stage, &jail, is_recorded) };
                 for name in NAMES.iter().chain([&"a.log"]) {
                     let link = jail.join("tmp").join(name);
                     symlink(target, &link).unwrap();
@@ -87,7 +87,7 @@ fn its_tmp_is_not_somewhere_else() {
         let jail = jail(&stage);
         let up = format!("../../../..{}", stage.path("root").display());
         for target in [stage.path("root"), up.into(), "/proc/self/root/tmp".into()] {
-            let part = Part { quit: Quit::End, ..jailed(&stage, &jail, is_recorded) };
+            let part = ActorPart { quit: Quit::End, ..jailed(&stage, &jail, is_recorded) };
             let jvm = stage.play(&part);
             std::fs::remove_dir_all(jail.join("tmp")).unwrap();
             symlink(&target, jail.join("tmp")).unwrap();
@@ -138,7 +138,7 @@ fn nothing_that_is_mounted_is_swept_away() {
         File::open(&folder).unwrap().set_modified(old).unwrap();
     }
     let mounts = vec![(stage.path("elsewhere"), stage.path(&mounted))];
-    let jvm = stage.play(&Part { mounts, ..jailed(&stage, &jail, true) });
+    let jvm = stage.play(&ActorPart { mounts, ..jailed(&stage, &jail, true) });
     stage.worked(&["status"], jvm.id());
     assert!(!stage.path(&left).exists(), "without a mount it is swept away");
     assert!(stage.path("elsewhere/reply").exists(), "a mount was followed");
@@ -183,7 +183,7 @@ fn another_agent_is_given_no_orders() {
         give(&theirs, owner);
         let mut part = stage.jvm();
         part.maps.push(theirs.clone());
-        let jvm = stage.play(&Part { listens: true, ..part });
+        let jvm = stage.play(&ActorPart { listens: true, ..part });
         for command in TALKING {
             let said = stage.refused(command, jvm.id());
             assert!(said.contains("is not the one of this tyrion"), "{owner} {mode:o}: {said}");
@@ -228,7 +228,7 @@ fn no_planted_library_is_loaded(jdk: &Jdk) {
             std::fs::copy(&library, jail.join("tmp").join(name)).unwrap();
             give(&jail.join("tmp").join(name), STRANGER);
         }
-        let mut part = Part { pivots, is_contained, ..contained(&stage, &jail, jdk) };
+        let mut part = ActorPart { pivots, is_contained, ..contained(&stage, &jail, jdk) };
         if !is_contained {
             part.mounts.push(("/proc".into(), jail.join("proc")));
         }
@@ -282,12 +282,12 @@ fn a_tmp_of_its_own_is_no_hindrance(jdk: &Jdk) {
     }
     let all = [mounts, vec![(tmp.clone(), "/tmp".into())]].concat();
     let program = Some(storm(Path::new("/tmp/jdk"), Path::new("/tmp/classes")));
-    let jvm = stage.play(&Part {
+    let jvm = stage.play(&ActorPart {
         uid: NOBODY,
         folder: "/".into(),
         mounts: all,
         program,
-        ..Part::default()
+        ..ActorPart::default()
     });
     let log = format!("log           /tmp/tyrion-{}.log", jvm.id());
     assert!(stage.worked(&["attach"], jvm.id()).contains(&log));

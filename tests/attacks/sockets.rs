@@ -2,7 +2,7 @@
 //! one.
 
 use super::{
-    actor::{Answer, Part, Quit, Reply},
+    actor::{ActorPart, ActorReply, ProtocolAnswer, Quit},
     stage::{Actor, NOBODY, STRANGER, Stage, TALKING},
 };
 use crate::support::{err, finish, wait_for};
@@ -16,8 +16,8 @@ use std::{
     process::Stdio,
 };
 
-fn recording() -> Reply {
-    Reply::Text("state=recording\nlog=/tmp/squatter.log\nbefore=new\n".to_owned())
+fn recording() -> ActorReply {
+    ActorReply::Text("state=recording\nlog=/tmp/squatter.log\nbefore=new\n".to_owned())
 }
 
 fn socket(pid: u32) -> PathBuf {
@@ -27,8 +27,8 @@ fn socket(pid: u32) -> PathBuf {
 /// Who listens in the place of this process.
 fn squatter(stage: &Stage, uid: u32, pid: u32) -> Actor {
     let part =
-        Part { uid, folder: stage.path("here"), listens: true, poses_as: pid, ..stage.jvm() };
-    stage.play(&Part { reply: recording(), ..part })
+        ActorPart { uid, folder: stage.path("here"), listens: true, poses_as: pid, ..stage.jvm() };
+    stage.play(&ActorPart { reply: recording(), ..part })
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn what_is_no_socket_is_refused() {
 #[test]
 fn an_open_socket_is_refused() {
     let Some(stage) = Stage::set() else { return };
-    let jvm = stage.play(&Part { listens: true, reply: recording(), ..stage.recorded_jvm() });
+    let jvm = stage.play(&ActorPart { listens: true, reply: recording(), ..stage.recorded_jvm() });
     let path = socket(jvm.id());
     wait_for("socket", || path.exists().then_some(()));
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o666);
@@ -111,14 +111,17 @@ fn an_open_socket_is_refused() {
 fn answers_that_no_jvm_gives_are_refused() {
     let Some(stage) = Stage::set() else { return };
     for (answer, expected) in [
-        (Answer::Endless, "too long"),
-        (Answer::Text(String::new()), "without an answer"),
-        (Answer::Text("1\nno \u{1b}]0;evil\u{7}\u{202e}\u{9b}31m\n".to_owned()), "the JVM refuses"),
-        (Answer::Text("0\nreturn code: \u{1b}[2J\u{202e}\n".to_owned()), "cannot load"),
-        (Answer::End, "without an answer"),
+        (ProtocolAnswer::Endless, "too long"),
+        (ProtocolAnswer::Text(String::new()), "without an answer"),
+        (
+            ProtocolAnswer::Text("1\nno \u{1b}]0;evil\u{7}\u{202e}\u{9b}31m\n".to_owned()),
+            "the JVM refuses",
+        ),
+        (ProtocolAnswer::Text("0\nreturn code: \u{1b}[2J\u{202e}\n".to_owned()), "cannot load"),
+        (ProtocolAnswer::End, "without an answer"),
     ] {
         for command in TALKING {
-            let part = Part { answer: answer.clone(), listens: true, ..stage.recorded_jvm() };
+            let part = ActorPart { answer: answer.clone(), listens: true, ..stage.recorded_jvm() };
             let jvm = stage.play(&part);
             let said = stage.refused(command, jvm.id());
             assert!(said.contains(expected), "{answer:?}, {command:?}: {said}");
@@ -132,7 +135,7 @@ fn answers_that_no_jvm_gives_are_refused() {
 #[test]
 fn a_crowd_before_the_socket_is_not_waited_for() {
     let Some(stage) = Stage::set() else { return };
-    let part = Part { listens: true, is_crowded: true, ..stage.recorded_jvm() };
+    let part = ActorPart { listens: true, is_crowded: true, ..stage.recorded_jvm() };
     let jvm = stage.play(&part);
     std::thread::scope(|scope| {
         for command in TALKING {
@@ -149,7 +152,7 @@ fn a_crowd_before_the_socket_is_not_waited_for() {
 #[test]
 fn an_interrupt_ends_a_sample_that_nobody_answers() {
     let Some(stage) = Stage::set() else { return };
-    let part = Part { listens: true, answer: Answer::Never, ..stage.recorded_jvm() };
+    let part = ActorPart { listens: true, answer: ProtocolAnswer::Never, ..stage.recorded_jvm() };
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         let jvm = stage.play(&part);
         let mut sample = stage.command(&["sample", "--duration", "100ms"], jvm.id());
@@ -178,7 +181,7 @@ fn an_interrupt_ends_a_sample_that_nobody_answers() {
 fn who_inherits_a_socket_is_not_the_jvm() {
     let Some(stage) = Stage::set() else { return };
     for command in TALKING {
-        let part = Part { quit: Quit::Bequeath, reply: recording(), ..stage.recorded_jvm() };
+        let part = ActorPart { quit: Quit::Bequeath, reply: recording(), ..stage.recorded_jvm() };
         let jvm = stage.play(&part);
         let said = stage.refused(command, jvm.id());
         assert!(said.contains(&format!("process {} has ended", jvm.id())), "{command:?}: {said}");

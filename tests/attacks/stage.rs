@@ -1,7 +1,7 @@
 //! What every attack needs: files of root's that must stay as they are, and the
 //! processes of others.
 
-use super::actor::{PART, Part};
+use super::actor::{ActorPart, PART};
 use crate::support::{agent, err, out, output_in_time, skip, tyrion_within, wait_for};
 use std::{
     ffi::CString,
@@ -135,20 +135,20 @@ impl Stage {
     }
 
     /// What passes for a JVM of nobody's.
-    pub fn jvm(&self) -> Part {
+    pub fn jvm(&self) -> ActorPart {
         let maps = vec![self.path("jvm/libjvm.so")];
-        Part { uid: NOBODY, folder: self.home(), maps, ..Part::default() }
+        ActorPart { uid: NOBODY, folder: self.home(), maps, ..ActorPart::default() }
     }
 
     /// The same, with our agent loaded.
-    pub fn recorded_jvm(&self) -> Part {
+    pub fn recorded_jvm(&self) -> ActorPart {
         let mut part = self.jvm();
         part.maps.push(self.agent());
         part
     }
 
     /// Begins to play a part.
-    pub fn play(&self, part: &Part) -> Actor {
+    pub fn play(&self, part: &ActorPart) -> Actor {
         Actor::play(self, part)
     }
 
@@ -210,7 +210,7 @@ pub struct Actor {
 }
 
 impl Actor {
-    fn play(stage: &Stage, part: &Part) -> Actor {
+    fn play(stage: &Stage, part: &ActorPart) -> Actor {
         let said = tempfile::Builder::new().prefix("said-").tempfile_in(stage.folder.path());
         let (file, said) = said.unwrap().keep().unwrap();
         let errors = File::options().append(true).open(&said).unwrap();

@@ -2,7 +2,7 @@
 //! socket: `.attach_pidN` in the JVM's working folder or its /tmp.
 
 use super::{
-    actor::{Part, Quit, Reply},
+    actor::{ActorPart, ActorReply, Quit},
     stage::{COMMANDS, NOBODY, STRANGER, Stage, TALKING},
 };
 use std::{
@@ -13,8 +13,9 @@ use std::{
 };
 
 /// A JVM that answers, with our agent loaded and without.
-fn jvms(stage: &Stage) -> [Part; 2] {
-    let answering = |part| Part { reply: Reply::Text("state=recording\n".to_owned()), ..part };
+fn jvms(stage: &Stage) -> [ActorPart; 2] {
+    let answering =
+        |part| ActorPart { reply: ActorReply::Text("state=recording\n".to_owned()), ..part };
     [answering(stage.jvm()), answering(stage.recorded_jvm())]
 }
 
@@ -49,7 +50,7 @@ fn a_link_in_its_tmp_is_not_followed() {
                 for target in [stage.secret(), stage.path("root/new")] {
                     // Its working folder has gone: nothing can be made there.
                     let gone = stage.folder("gone", 0o755);
-                    let jvm = stage.play(&Part { folder: gone.clone(), ..part.clone() });
+                    let jvm = stage.play(&ActorPart { folder: gone.clone(), ..part.clone() });
                     std::fs::remove_dir(&gone).unwrap();
                     let link = trigger(Path::new("/tmp"), jvm.id());
                     symlink(&target, &link).unwrap();
@@ -66,7 +67,7 @@ fn a_link_in_its_tmp_is_not_followed() {
 }
 
 /// Commands, and whether they ask this JVM for anything.
-fn asked(part: &Part) -> impl Iterator<Item = (&'static [&'static str], bool)> {
+fn asked(part: &ActorPart) -> impl Iterator<Item = (&'static [&'static str], bool)> {
     let is_loaded = part.maps.len() > 1;
     COMMANDS.into_iter().map(move |command| {
         let is_asked = match command[0] {
@@ -136,7 +137,7 @@ fn a_jvm_that_is_asked_gets_its_file_and_no_other() {
 fn a_jvm_that_ends_meanwhile_is_told() {
     let Some(stage) = Stage::set() else { return };
     for command in TALKING {
-        let jvm = stage.play(&Part { quit: Quit::End, ..stage.recorded_jvm() });
+        let jvm = stage.play(&ActorPart { quit: Quit::End, ..stage.recorded_jvm() });
         let said = stage.refused(command, jvm.id());
         assert!(said.contains(&format!("process {} has ended", jvm.id())), "{command:?}: {said}");
         assert!(jvm.has_said("asked"), "{command:?}");

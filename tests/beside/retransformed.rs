@@ -4,8 +4,8 @@
 use crate::{
     outcomes::check_outcomes,
     support::{
-        Jdk, Program, Running, Traced, Wait, load_java_agent, on_jdks, retransformer, stdout_of,
-        text, tyrion, wait_for, waits,
+        Jdk, Program, RunningCommand, TraceLog, Wait, load_java_agent, on_jdks, retransformer,
+        stdout_of, text, tyrion, wait_for, waits,
     },
     trace::exactness::check_counts,
 };
@@ -47,7 +47,7 @@ fn later(jdk: &Jdk) {
 }
 
 /// Loads the agent, and waits until both changes of the JDK's classes are there.
-fn come_later(running: &Running, folder: &Path) {
+fn come_later(running: &RunningCommand, folder: &Path) {
     load_java_agent(running.jvm(), &retransformer(folder), "");
     running.await_line("retransformed");
     wait_for("park that both agents have seen", || {
@@ -104,7 +104,7 @@ fn while_trace_mode_is_off(jdk: &Jdk) {
     change("contention");
     load_java_agent(running.jvm(), &retransformer(folder.path()), class);
     running.await_line("retransformed");
-    let taken = || Traced::of(&running.log).taken(class).acquisitions;
+    let taken = || TraceLog::of(&running.log).taken(class).acquisitions;
     change("trace");
     let before = taken();
     wait_for("acquisitions", || (taken() > before).then_some(()));

@@ -2,8 +2,8 @@
 //! probes, too.
 
 use crate::support::{
-    DEBUGGING, Debugger, Jdk, Program, Recording, Running, Taken, assert_close, err, on_jdks,
-    output, text, tyrion, wait_for,
+    AcquisitionSum, DEBUGGING, Debugger, Jdk, Program, Recording, RunningCommand, assert_close,
+    err, on_jdks, output, text, tyrion, wait_for,
 };
 use std::{path::Path, time::Duration};
 use tempfile::TempDir;
@@ -13,14 +13,14 @@ on_jdks!(single_threads: everywhere two);
 on_jdks!(commands_meanwhile: everywhere two);
 
 /// A program that goes on until it is told to end, with a debugger.
-struct Subject {
-    running: Running,
+struct SuspendedProgram {
+    running: RunningCommand,
     debugger: Debugger,
     folder: TempDir,
 }
 
-impl Subject {
-    fn start(program: Program) -> Subject {
+impl SuspendedProgram {
+    fn start(program: Program) -> SuspendedProgram {
         let folder = tempfile::tempdir().unwrap();
         let property = |name: &str| {
             let file = folder.path().join(name);
@@ -30,7 +30,7 @@ impl Subject {
         let running = program.flag(property("counters")).flag(property("until")).start();
         let debugger = Debugger::connect(&running);
         running.await_line("raging");
-        Subject { running, debugger, folder }
+        SuspendedProgram { running, debugger, folder }
     }
 
     /// The program's counter of this number, as it is now.
@@ -57,7 +57,7 @@ fn read_counter(file: &Path, nth: usize) -> u64 {
 
 /// The whole storm stands still for a while, several times.
 fn all_threads(jdk: &Jdk) {
-    let mut subject = Subject::start(Program::truth(jdk, "storm 600 monitor").traced());
+    let mut subject = SuspendedProgram::start(Program::truth(jdk, "storm 600 monitor").traced());
     for _ in 0..10 {
         subject.await_progress(0);
         subject.debugger.suspend_all();
@@ -67,7 +67,7 @@ fn all_threads(jdk: &Jdk) {
         subject.debugger.resume_all();
     }
     let recording = subject.end();
-    let taken: Taken = recording.traced().taken("tyrion.truth.Storm$MonitorHammer");
+    let taken: AcquisitionSum = recording.traced().taken("tyrion.truth.Storm$MonitorHammer");
     assert_eq!(taken.acquisitions, recording.number("total_acquisitions"));
     let contentions = recording.contentions().into_iter();
     let of_storm = contentions.filter(|wait| wait.thread.starts_with("storm-"));
@@ -82,7 +82,7 @@ fn all_threads(jdk: &Jdk) {
 fn single_threads(jdk: &Jdk) {
     for mode in ["contention", "trace"] {
         let program = Program::truth(jdk, "fresh-locks 2").option(&format!("--mode={mode}"));
-        let mut subject = Subject::start(program);
+        let mut subject = SuspendedProgram::start(program);
         let takers = ["taker-1", "taker-2"].map(|name| subject.debugger.thread(name));
         for round in 0..200 {
             let (stopped, other) = (round % 2, 1 - round % 2);
@@ -102,7 +102,7 @@ fn single_threads(jdk: &Jdk) {
 
 /// Commands for a JVM that stands still end, and say why.
 fn commands_meanwhile(jdk: &Jdk) {
-    let mut subject = Subject::start(Program::truth(jdk, "storm 600 lock"));
+    let mut subject = SuspendedProgram::start(Program::truth(jdk, "storm 600 lock"));
     let pid = subject.running.jvm().to_string();
     subject.debugger.suspend_all();
     for command in ["status", "stop"] {

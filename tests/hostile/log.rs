@@ -28,7 +28,7 @@ pub fn threads() -> [String; 4] {
 /// When the log begins.
 const START_NS: u64 = 1_000_000_000;
 
-struct Writing {
+struct LogInProgress {
     log: LogWriter<File>,
     threads: Vec<(u32, LaneId)>,
     class: u32,
@@ -74,8 +74,14 @@ pub fn write(path: &Path) {
     });
     let place = log.place(method, 8, WaitKind::Monitor, 0, &format!("Cache.lock{EVIL}")).unwrap();
     log.statistic(&format!("own.cost{EVIL}_ns"), 7).unwrap();
-    let mut writing =
-        Writing { log, threads: threads.to_vec(), class, stacks, locks: locks.to_vec(), place };
+    let mut writing = LogInProgress {
+        log,
+        threads: threads.to_vec(),
+        class,
+        stacks,
+        locks: locks.to_vec(),
+        place,
+    };
     writing.waits();
     writing.traced();
     writing.samples();
@@ -86,7 +92,7 @@ fn threads_name(nth: usize) -> String {
     threads()[nth].clone()
 }
 
-impl Writing {
+impl LogInProgress {
     /// Every thread waits for every lock, in both stacks.
     fn waits(&mut self) {
         let owner = self.threads[1].0;

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fmt};
 
 /// A wait that a program has staged.
 #[derive(Clone)]
-pub struct Staged {
+pub struct StagedWait {
     /// The thread that waited, which waited but once.
     pub thread: String,
     /// The number of the place.
@@ -17,9 +17,9 @@ pub struct Staged {
     pub kind: String,
 }
 
-impl fmt::Debug for Staged {
+impl fmt::Debug for StagedWait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Staged { thread, place, lock, .. } = self;
+        let StagedWait { thread, place, lock, .. } = self;
         write!(f, "{thread} at place {place} for lock {lock}")
     }
 }
@@ -30,7 +30,7 @@ pub struct Round {
     pub name: String,
     /// How often each place took a lock.
     pub taken: BTreeMap<u32, u64>,
-    pub waits: Vec<Staged>,
+    pub waits: Vec<StagedWait>,
 }
 
 /// The account of a program.
@@ -52,7 +52,7 @@ impl Account {
                 .collect(),
             waits: list(said, "waits")
                 .iter()
-                .map(|wait| Staged {
+                .map(|wait| StagedWait {
                     thread: text_of(wait, "thread").to_owned(),
                     place: number_of(wait, "place"),
                     lock: number(wait, "lock"),
@@ -84,7 +84,7 @@ impl Account {
         sums
     }
 
-    pub fn waits(&self) -> impl Iterator<Item = &Staged> {
+    pub fn waits(&self) -> impl Iterator<Item = &StagedWait> {
         self.rounds.iter().flat_map(|round| &round.waits)
     }
 

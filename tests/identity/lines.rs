@@ -1,9 +1,14 @@
 //! Lines and names are those of the version of the class that ran.
 
-use super::{Account, Checked, Logged, Subject, WAYS, Way, assert_none, labelled, places, setup};
+use super::{
+    Account, IdentityProgram, LogExpectation, ProgramLog, RecordingWay, WAYS, assert_none,
+    labelled, places, setup,
+};
 use crate::{
     mode_changes::attach_to,
-    support::{Jdk, Running, classes, instruments, needs, on_jdks, root, stdout_of, text, tyrion},
+    support::{
+        Jdk, RunningCommand, classes, instruments, needs, on_jdks, root, stdout_of, text, tyrion,
+    },
 };
 use std::{fs::File, path::Path, process::Command};
 
@@ -23,24 +28,27 @@ const FIELDS: [(u32, &str); 4] = [
 /// account, with acquisitions in the rounds `traced`.
 fn check_steps(jdk: &Jdk, mode: &str, first: &[&str], steps: &[(&str, &[&str])], traced: &[&str]) {
     let names: Vec<&str> = steps.iter().map(|(name, _)| *name).collect();
-    let way = Way { mode: if mode == "trace" { "trace" } else { "contention" }, attached: false };
+    let way = RecordingWay {
+        mode: if mode == "trace" { "trace" } else { "contention" },
+        attached: false,
+    };
     let main = format!("Lines {}", names.join(" "));
     let folder = tempfile::tempdir().unwrap();
     let flag = format!("-Didentity.steps={}", text(folder.path()));
     let program = way.program(jdk, &main, &classes()).flag(flag);
     let program = first.iter().fold(program, |program, option| program.option(option));
-    let running: Running = program.start();
+    let running: RunningCommand = program.start();
     for (step, options) in steps {
         running.await_line(step);
         attach_to(&running, running.jvm(), options);
         File::create(folder.path().join(step)).unwrap();
     }
     let recording = running.into_recording();
-    let (logged, account) = (Logged::open(&recording.log), Account::of(&recording.said));
+    let (logged, account) = (ProgramLog::open(&recording.log), Account::of(&recording.said));
     let places = places::places(&classes(), "tyrion/identity/Lines");
     let prefix = "tyrion/identity/Lines";
     let checked =
-        |account| Checked { logged: &logged, account, places: &places, prefix, moved: &[] };
+        |account| LogExpectation { logged: &logged, account, places: &places, prefix, moved: &[] };
     let mut wrong = checked(&account).waits();
     wrong.extend(checked(&account).fields(&FIELDS));
     wrong.extend(checked(&account.only(traced)).acquisitions());
@@ -82,15 +90,21 @@ fn of_the_version_on_the_stack(jdk: &Jdk) {
         let main = format!("Changing {}", text(&class));
         let program = way.program(jdk, &main, &classes());
         let recording = program.flag(format!("-javaagent:{}", text(&agent))).record();
-        let (logged, account) = (Logged::open(&recording.log), Account::of(&recording.said));
+        let (logged, account) = (ProgramLog::open(&recording.log), Account::of(&recording.said));
         let prefix = "tyrion/identity/Changed";
         let mut all = places::places(&classes(), prefix);
         all.extend(places::places(&variant, prefix));
         let waits: Vec<usize> =
             [1, 2, 3, 4, 11, 12, 13, 14].map(|place| account.waits_at(place)).to_vec();
         assert_eq!(waits, [1, 1, 2, 2, 2, 2, 2, 2], "{account:?}");
-        let subject =
-            Subject { recording, logged, account, places: all, prefix: prefix.to_owned(), way };
+        let subject = IdentityProgram {
+            recording,
+            logged,
+            account,
+            places: all,
+            prefix: prefix.to_owned(),
+            way,
+        };
         wrong.extend(subject.differences(&[]));
         for (place, name) in (1..).zip(["A", "B", "C", "D"]) {
             let field = format!("tyrion/identity/Changed.{name}");
@@ -110,7 +124,7 @@ fn in_outputs(jdk: &Jdk) {
     let mut wrong = Vec::new();
     for classes in [classes(), setup::stripped()] {
         for way in WAYS.into_iter().filter(|way| !way.attached) {
-            let subject = Subject::record(jdk, way, "OneLine", &classes);
+            let subject = IdentityProgram::record(jdk, way, "OneLine", &classes);
             let folder = tempfile::tempdir().unwrap();
             for format in ["collapsed", "callgrind", "pprof"] {
                 let text = shown(format, &subject.recording.log, folder.path());

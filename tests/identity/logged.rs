@@ -1,8 +1,8 @@
 //! What a log has of the same.
 
 use super::{
-    account::{Account, Staged},
-    places::{Place, Places},
+    account::{Account, StagedWait},
+    places::{CodePlace, CodePlaces},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,7 +15,7 @@ use tyrion_formats::{
 
 /// A wait of a thread that the program has made.
 #[derive(Clone, Debug)]
-pub struct Waited {
+pub struct ThreadWait {
     pub lock: u32,
     /// The id of its place.
     pub place: u32,
@@ -26,19 +26,19 @@ pub struct Waited {
 }
 
 /// The log of a program of these tests.
-pub struct Logged {
+pub struct ProgramLog {
     recording: Recording,
     /// By thread, of those that are called `w…` or as the test says.
-    waits: BTreeMap<String, Vec<Waited>>,
+    waits: BTreeMap<String, Vec<ThreadWait>>,
     acquisitions: BTreeMap<u32, AcquisitionCell>,
 }
 
-impl Logged {
-    pub fn open(log: &Path) -> Logged {
+impl ProgramLog {
+    pub fn open(log: &Path) -> ProgramLog {
         let recording = Recording::open(log).unwrap();
         assert!(recording.damage().is_empty(), "{:?}", recording.damage());
         let mut logged =
-            Logged { recording, waits: BTreeMap::new(), acquisitions: BTreeMap::new() };
+            ProgramLog { recording, waits: BTreeMap::new(), acquisitions: BTreeMap::new() };
         logged.read_waits();
         logged.read_acquisitions();
         logged
@@ -77,7 +77,7 @@ impl Logged {
             };
             let frame = frames.iter().find(is_ours).cloned();
             let waited =
-                Waited { lock: site.lock, place: site.place, kind: site.kind, frame, count };
+                ThreadWait { lock: site.lock, place: site.place, kind: site.kind, frame, count };
             self.waits.entry(name).or_default().push(waited);
         }
     }
@@ -115,7 +115,7 @@ impl Logged {
     }
 
     /// The waits of a thread that are contention, or for which it was to be notified.
-    pub fn waits_of_kind(&self, thread: &str, kind: &str) -> Vec<&Waited> {
+    pub fn waits_of_kind(&self, thread: &str, kind: &str) -> Vec<&ThreadWait> {
         let waits = self.waits.get(thread).into_iter().flatten();
         waits
             .filter(|wait| match kind {
@@ -126,11 +126,11 @@ impl Logged {
     }
 
     /// What the log says where a place is.
-    pub fn place(&self, id: u32) -> Option<Place> {
+    pub fn place(&self, id: u32) -> Option<CodePlace> {
         let definitions = self.recording.definitions();
         let place = definitions.places().get(id)?;
         let method = definitions.methods().get(place.method)?;
-        Some(Place {
+        Some(CodePlace {
             class: self.class(method.class),
             method: self.recording.text(method.name).into_owned(),
             descriptor: self.recording.text(method.descriptor).into_owned(),
@@ -148,7 +148,7 @@ impl Logged {
     }
 
     /// How often locks were taken at each place whose class's name begins like that.
-    pub fn taken(&self, prefix: &str) -> BTreeMap<u32, (Place, &AcquisitionCell)> {
+    pub fn taken(&self, prefix: &str) -> BTreeMap<u32, (CodePlace, &AcquisitionCell)> {
         let places = self.acquisitions.iter();
         places
             .filter_map(|(&id, cell)| Some((id, (self.place(id)?, cell))))
@@ -158,22 +158,22 @@ impl Logged {
 }
 
 /// What is to be the same in a log, and what is not.
-pub struct Checked<'a> {
-    pub logged: &'a Logged,
+pub struct LogExpectation<'a> {
+    pub logged: &'a ProgramLog,
     pub account: &'a Account,
-    pub places: &'a Places,
+    pub places: &'a CodePlaces,
     /// What the classes' names begin with.
     pub prefix: &'a str,
     /// Places of which only the lock is checked.
     pub moved: &'a [u32],
 }
 
-impl Checked<'_> {
+impl LogExpectation<'_> {
     /// What differs of the waits: how often threads waited, where, and for what.
     pub fn waits(&self) -> Vec<String> {
         let mut wrong = Vec::new();
         let mut locks: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
-        let mut threads: BTreeMap<&str, Vec<&Staged>> = BTreeMap::new();
+        let mut threads: BTreeMap<&str, Vec<&StagedWait>> = BTreeMap::new();
         for staged in self.account.waits() {
             threads.entry(&staged.thread).or_default().push(staged);
         }
@@ -196,7 +196,7 @@ impl Checked<'_> {
     /// The same of what one thread has waited.
     fn waits_of(
         &self,
-        staged: &[&Staged],
+        staged: &[&StagedWait],
         locks: &mut BTreeMap<u64, BTreeSet<u32>>,
     ) -> Vec<String> {
         let mut wrong = Vec::new();
@@ -208,7 +208,7 @@ impl Checked<'_> {
         for staged in staged {
             let expected = &self.places[&staged.place];
             let is_there =
-                |wait: &&&Waited| self.logged.place(wait.place).as_ref() == Some(expected);
+                |wait: &&&ThreadWait| self.logged.place(wait.place).as_ref() == Some(expected);
             let found = match waits.iter().find(is_there) {
                 Some(found) => found,
                 // Where else? That is told if there is no doubt which one it was.
@@ -236,8 +236,8 @@ impl Checked<'_> {
     }
 
     /// The waits that were staged at each place, as far as the log tells them apart.
-    fn by_place(&self) -> BTreeMap<u32, Vec<&Waited>> {
-        let mut found: BTreeMap<u32, Vec<&Waited>> = BTreeMap::new();
+    fn by_place(&self) -> BTreeMap<u32, Vec<&ThreadWait>> {
+        let mut found: BTreeMap<u32, Vec<&ThreadWait>> = BTreeMap::new();
         for staged in self.account.waits() {
             let mut waits = self.logged.waits_of_kind(&staged.thread, &staged.kind);
             if waits.len() > 1 {
@@ -301,11 +301,11 @@ impl Checked<'_> {
 
     /// What differs of the acquisitions at places.
     pub fn acquisitions(&self) -> Vec<String> {
-        let mut expected: BTreeMap<&Place, u64> = BTreeMap::new();
+        let mut expected: BTreeMap<&CodePlace, u64> = BTreeMap::new();
         for (place, taken) in self.account.taken() {
             *expected.entry(&self.places[&place]).or_default() += taken;
         }
-        let mut found: BTreeMap<Place, u64> = BTreeMap::new();
+        let mut found: BTreeMap<CodePlace, u64> = BTreeMap::new();
         for (place, cell) in self.logged.taken(self.prefix).into_values() {
             *found.entry(place).or_default() += cell.acquisitions;
         }
@@ -349,7 +349,7 @@ impl Checked<'_> {
 
 /// Whether a frame is at a place. Interpreted, a thread that is blocked stands behind the
 /// instruction, which may be on the next line.
-fn is_at((class, method, line): &(String, String, u32), place: &Place) -> bool {
+fn is_at((class, method, line): &(String, String, u32), place: &CodePlace) -> bool {
     let lines = [place.line, place.line + u32::from(place.line > 0)];
     *class == place.class && *method == place.method && lines.contains(line)
 }

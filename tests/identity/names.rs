@@ -1,6 +1,6 @@
 //! Locks that a name does not tell apart, or that have two of them.
 
-use super::{Labelled, Subject, WAYS, assert_none, labelled, setup};
+use super::{ExpectedRow, IdentityProgram, WAYS, assert_none, labelled, setup};
 use crate::support::{Jdk, Report, classes, list, number, on_jdks, text_of};
 use std::path::Path;
 
@@ -39,10 +39,10 @@ fn from_elsewhere_without_variables(jdk: &Jdk) {
 }
 
 /// Waits and acquisitions of each place are in one row, with its holds.
-fn check_from_elsewhere(jdk: &Jdk, classes: &Path, rows: &[Labelled]) {
+fn check_from_elsewhere(jdk: &Jdk, classes: &Path, rows: &[ExpectedRow]) {
     let mut wrong = Vec::new();
     for way in WAYS {
-        let subject = Subject::record(jdk, way, "FromElsewhere", classes);
+        let subject = IdentityProgram::record(jdk, way, "FromElsewhere", classes);
         let account = &subject.account;
         let waits: Vec<usize> = (1..=7).map(|place| account.waits_at(place)).collect();
         assert_eq!(waits, [4; 7], "{account:?}");
@@ -63,7 +63,7 @@ fn check_from_elsewhere(jdk: &Jdk, classes: &Path, rows: &[Labelled]) {
 fn classes_of_one_simple_name(jdk: &Jdk) {
     let mut wrong = Vec::new();
     for way in WAYS {
-        let mut subject = Subject::record(jdk, way, "SimpleNames", &classes());
+        let mut subject = IdentityProgram::record(jdk, way, "SimpleNames", &classes());
         for package in ["pa", "pb"] {
             let prefix = format!("tyrion/identity/{package}/");
             subject.places.extend(super::places::places(&classes(), &format!("{prefix}Cache")));

@@ -1,6 +1,6 @@
 //! Two locks on one line, and in methods without lines.
 
-use super::{Subject, WAYS, assert_none, labelled, setup};
+use super::{IdentityProgram, WAYS, assert_none, labelled, setup};
 use crate::support::{Jdk, classes, on_jdks};
 use std::path::Path;
 
@@ -19,7 +19,7 @@ fn without_lines(jdk: &Jdk) {
 fn check(jdk: &Jdk, classes: &Path) {
     let mut wrong = Vec::new();
     for way in WAYS {
-        let subject = Subject::record(jdk, way, "OneLine", classes);
+        let subject = IdentityProgram::record(jdk, way, "OneLine", classes);
         let waits: Vec<usize> = (1..=8).map(|place| subject.account.waits_at(place)).collect();
         assert_eq!(waits, [3, 2, 3, 2, 3, 2, 1, 2], "{:?}", subject.account);
         wrong.extend(subject.differences(&[]));

@@ -5,7 +5,7 @@ use tyrion_bytecode::{ClassFile, Code, Instruction, Pc, opcode};
 
 /// One instruction of a version of a method that takes a lock.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct CodePlace {
     /// `tyrion/identity/Lines`.
     pub class: String,
     pub method: String,
@@ -16,15 +16,15 @@ pub struct Place {
     pub line: u32,
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for CodePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { class, method, descriptor, bytecode, line } = self;
+        let CodePlace { class, method, descriptor, bytecode, line } = self;
         write!(f, "{class}.{method}{descriptor}, bytecode {bytecode}, line {line}")
     }
 }
 
 /// The places of programs by the numbers that they give to `Account.at`.
-pub type Places = BTreeMap<u32, Place>;
+pub type CodePlaces = BTreeMap<u32, CodePlace>;
 
 /// The class to which the programs tell what they do.
 const ACCOUNT: &str = "tyrion/identity/Account";
@@ -33,8 +33,8 @@ const TAKES: [&str; 6] =
     ["lock", "tryLock", "lockInterruptibly", "acquire", "acquireUninterruptibly", "wait"];
 
 /// Those of all classes below a folder whose names begin like that.
-pub fn places(folder: &Path, prefix: &str) -> Places {
-    let mut found = Places::new();
+pub fn places(folder: &Path, prefix: &str) -> CodePlaces {
+    let mut found = CodePlaces::new();
     let below = folder.join(prefix);
     let (parent, start) = (below.parent().unwrap(), below.file_name().unwrap().to_str().unwrap());
     for entry in fs::read_dir(parent).unwrap() {
@@ -48,9 +48,9 @@ pub fn places(folder: &Path, prefix: &str) -> Places {
 }
 
 /// Those of a class file.
-pub fn of_class(bytes: &[u8]) -> Places {
+pub fn of_class(bytes: &[u8]) -> CodePlaces {
     let class = ClassFile::parse(bytes).unwrap();
-    let mut found = Places::new();
+    let mut found = CodePlaces::new();
     for method in class.methods() {
         let Some(code) = method.code().unwrap() else { continue };
         let mut taken = method.is_synchronized().then_some(Pc(0));
@@ -61,7 +61,7 @@ pub fn of_class(bytes: &[u8]) -> Places {
                 taken = Some(instruction.pc());
             } else if tells(&code, &instruction) {
                 let (pc, number) = (taken.unwrap(), number.unwrap());
-                let place = Place {
+                let place = CodePlace {
                     class: class.name().to_string(),
                     method: method.name().to_string(),
                     descriptor: method.descriptor().to_string(),

@@ -1,6 +1,6 @@
 //! Clients that do not behave: each gets an answer or none, and the next one the metrics.
 
-use super::served::{Answer, Served};
+use super::served::{MetricsServer, ServedAnswer};
 use crate::support::{sample_log, text, wait_for};
 use std::{
     io::{Read, Write},
@@ -11,8 +11,8 @@ use std::{
 /// A client may take 5 s to ask. No machine is so slow that it takes this long.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-fn served() -> Served {
-    Served::new(text(&sample_log()), &[])
+fn served() -> MetricsServer {
+    MetricsServer::new(text(&sample_log()), &[])
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn what_is_no_request_is_refused() {
         (b"GET /metrics HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n", 200),
         (b"GET /metrics HTTP/1.0\r\n\r\n", 200),
     ] {
-        let answer = Answer::read(&served.say(bytes));
+        let answer = ServedAnswer::read(&served.say(bytes));
         assert_eq!(answer.status, status, "{}", String::from_utf8_lossy(bytes));
         assert!(answer.head.contains("\r\nConnection: close\r\n"), "{}", answer.head);
         served.scrape();
@@ -72,11 +72,11 @@ fn who_is_slow_is_not_waited_for() {
         }
         served.scrape();
     }
-    assert_eq!(Answer::read(&answer).status, 408);
+    assert_eq!(ServedAnswer::read(&answer).status, 408);
     silent.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut answer = Vec::new();
     silent.read_to_end(&mut answer).unwrap();
-    assert_eq!(Answer::read(&answer).status, 408);
+    assert_eq!(ServedAnswer::read(&answer).status, 408);
     // Who reads nothing is not waited for either; of one who has gone nobody knows.
     served.connect().write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
     drop(served.connect());
@@ -88,7 +88,7 @@ fn many_connections_are_served_in_turn() {
     let served = served();
     let open: Vec<TcpStream> = (0..200).map(|_| served.connect()).collect();
     // Too many: those beyond the limit are told so, and closed.
-    let refused = Answer::read(&served.say(b"GET /metrics HTTP/1.1\r\n\r\n"));
+    let refused = ServedAnswer::read(&served.say(b"GET /metrics HTTP/1.1\r\n\r\n"));
     assert_eq!(refused.status, 503);
     assert!(refused.head.contains("\r\nRetry-After: 1\r\n"), "{}", refused.head);
     let closed = wait_for("connections that are closed", || {
@@ -102,7 +102,7 @@ fn many_connections_are_served_in_turn() {
     assert!(closed <= 200);
     // The others had their time.
     wait_for("place", || {
-        let answer = Answer::read(&served.say(b"GET /metrics HTTP/1.1\r\n\r\n"));
+        let answer = ServedAnswer::read(&served.say(b"GET /metrics HTTP/1.1\r\n\r\n"));
         (answer.status == 200).then_some(())
     });
     drop(open);

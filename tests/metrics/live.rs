@@ -1,6 +1,6 @@
 //! Programs that run: what is served is what the log then has, to the nanosecond.
 
-use super::served::{OPEN, Served, samples, sum};
+use super::served::{MetricsServer, OPEN, samples, sum};
 use crate::support::{
     Jdk, Program, err, info, number, on_jdks, output, run, sample_log, text, tyrion, wait_for,
 };
@@ -42,7 +42,7 @@ fn check_totals(served: &str, log: &Path) -> Value {
 }
 
 /// Scrapes while a program runs and to its end. No counter ever shrinks.
-fn follow(served: &Served) -> usize {
+fn follow(served: &MetricsServer) -> usize {
     let (mut scrapes, mut before) = (0, BTreeMap::<String, u64>::new());
     wait_for("end", || {
         let text = served.scrape();
@@ -63,8 +63,8 @@ fn follow(served: &Served) -> usize {
 fn a_storm(jdk: &Jdk) {
     let mut running = Program::truth(jdk, "storm 5 monitor").pinned().start();
     let pid = running.jvm().to_string();
-    let by_pid = Served::new(&pid, &[]);
-    let by_log = Served::new(text(&running.log), &[]);
+    let by_pid = MetricsServer::new(&pid, &[]);
+    let by_log = MetricsServer::new(text(&running.log), &[]);
     let scrapes = follow(&by_pid);
     assert!(scrapes > 1);
     let ended = running.finish();
@@ -92,7 +92,7 @@ fn threads_that_wait(jdk: &Jdk) {
     let mut running = Program::truth(jdk, "deadlock lock others").start();
     running.await_line("deadlocked");
     let pid = running.jvm().to_string();
-    let served = Served::new(&pid, &[]);
+    let served = MetricsServer::new(&pid, &[]);
     let waiting = wait_for("a thread that waits", || {
         let text = served.scrape();
         let waiting = samples(&text, "tyrion_threads_waiting").values().sum::<u64>();
@@ -108,7 +108,7 @@ fn in_trace_mode(jdk: &Jdk) {
     let program = Program::truth(jdk, "storm 3 lock").pinned().traced().option("--hold=all");
     let mut running = program.start();
     let pid = running.jvm().to_string();
-    let served = Served::new(&pid, &[]);
+    let served = MetricsServer::new(&pid, &[]);
     follow(&served);
     assert!(running.finish().status.success());
     // A wait may still be written when the log is closed already.
@@ -123,16 +123,16 @@ fn in_trace_mode(jdk: &Jdk) {
 #[test]
 fn a_log_that_has_ended() {
     let log = sample_log();
-    let served = Served::new(text(&log), &[]);
+    let served = MetricsServer::new(text(&log), &[]);
     let text = served.scrape();
     check_totals(&text, &log);
     let (said, status) = served.end("-TERM");
     assert!(status.success() && said.contains("the recording has ended"), "{said}");
     // Fewer series, the same sums.
-    let few = Served::new(log.to_str().unwrap(), &["--max-locks=0"]).scrape();
+    let few = MetricsServer::new(log.to_str().unwrap(), &["--max-locks=0"]).scrape();
     check_totals(&few, &log);
     assert_eq!(samples(&few, "tyrion_waits_total").len(), 5, "{few}");
-    let all = Served::new(log.to_str().unwrap(), &["--kind=all"]).scrape();
+    let all = MetricsServer::new(log.to_str().unwrap(), &["--kind=all"]).scrape();
     let kinds = info(&log)["kinds"].as_object().unwrap().clone();
     let count: u64 = kinds.values().map(|kind| number(kind, "count")).sum();
     assert_eq!(sum(&all, "tyrion_waits_total", ""), count);
@@ -140,7 +140,7 @@ fn a_log_that_has_ended() {
 
 #[test]
 fn the_client_chooses_the_format() {
-    let served = Served::new(text(&sample_log()), &[]);
+    let served = MetricsServer::new(text(&sample_log()), &[]);
     let open = served.ask("GET", "/metrics", &[&format!("Accept: {OPEN}")]);
     assert!(open.head.contains(
         "\r\nContent-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n"
@@ -164,7 +164,7 @@ fn the_client_chooses_the_format() {
 #[test]
 fn what_cannot_be_served_is_refused() {
     let log = sample_log();
-    let served = Served::new(text(&log), &[]);
+    let served = MetricsServer::new(text(&log), &[]);
     let taken = format!("--listen=127.0.0.1:{}", served.port);
     let missing = log.with_file_name("missing.log");
     for (arguments, status, said) in [

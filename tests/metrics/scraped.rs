@@ -1,6 +1,6 @@
 //! Prometheus itself scrapes a program that runs; what it then answers is what the log has.
 
-use super::served::{Served, sum};
+use super::served::{MetricsServer, sum};
 use crate::support::{
     Jdk, Program, info, number, on_jdks, prometheus, root, sample_log, text, wait_for,
 };
@@ -98,7 +98,7 @@ fn by_prometheus(jdk: &Jdk) {
     let until = folder.path().join("until");
     let program = Program::truth(jdk, "storm 200 monitor").pinned();
     let mut running = program.flag(format!("-Dtruth.until={}", until.display())).start();
-    let served = Served::new(&running.jvm().to_string(), &[]);
+    let served = MetricsServer::new(&running.jvm().to_string(), &[]);
     let Some(prometheus) = Prometheus::scraping(served.port) else { return };
     let ask = |query: &str, label: &str| prometheus.ask(query, label);
     wait_for("scrape while the program runs", || {
@@ -145,7 +145,7 @@ fn promtool_finds_nothing_wrong() {
 }
 
 fn check(promtool: &Path, log: &Path) {
-    let served = Served::new(text(log), &["--kind=all"]);
+    let served = MetricsServer::new(text(log), &["--kind=all"]);
     let metrics = served.ask("GET", "/metrics", &[]).body;
     let mut child = Command::new(promtool)
         .args(["check", "metrics"])

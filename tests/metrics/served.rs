@@ -12,22 +12,22 @@ use std::{
 pub const OPEN: &str = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5";
 
 /// `tyrion metrics`, killed when dropped.
-pub struct Served {
+pub struct MetricsServer {
     child: Child,
     stderr: BufReader<ChildStderr>,
     pub port: u16,
 }
 
 /// An answer.
-pub struct Answer {
+pub struct ServedAnswer {
     pub status: u16,
     pub head: String,
     pub body: Vec<u8>,
 }
 
-impl Served {
+impl MetricsServer {
     /// Serves a target from any port.
-    pub fn new(target: &str, options: &[&str]) -> Served {
+    pub fn new(target: &str, options: &[&str]) -> MetricsServer {
         let mut command = tyrion();
         command.args(["metrics", target, "--listen=127.0.0.1:0", "--interval=50ms"]).args(options);
         let mut child = command.stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
@@ -37,7 +37,7 @@ impl Served {
         let port = line.strip_prefix("tyrion: listening on http://127.0.0.1:");
         let port = port.and_then(|rest| rest.strip_suffix("/metrics\n")?.parse().ok());
         let port = port.unwrap_or_else(|| panic!("{line}"));
-        Served { child, stderr, port }
+        MetricsServer { child, stderr, port }
     }
 
     pub fn connect(&self) -> TcpStream {
@@ -54,10 +54,10 @@ impl Served {
         answer
     }
 
-    pub fn ask(&self, method: &str, path: &str, headers: &[&str]) -> Answer {
+    pub fn ask(&self, method: &str, path: &str, headers: &[&str]) -> ServedAnswer {
         let mut request = format!("{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n");
         headers.iter().for_each(|header| request += &format!("{header}\r\n"));
-        Answer::read(&self.say(format!("{request}\r\n").as_bytes()))
+        ServedAnswer::read(&self.say(format!("{request}\r\n").as_bytes()))
     }
 
     /// The metrics as OpenMetrics.
@@ -89,20 +89,20 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for MetricsServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-impl Answer {
-    pub fn read(bytes: &[u8]) -> Answer {
+impl ServedAnswer {
+    pub fn read(bytes: &[u8]) -> ServedAnswer {
         let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
         let end = end.unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(bytes)));
         let head = String::from_utf8(bytes[..end + 2].to_vec()).unwrap();
         let status = head.strip_prefix("HTTP/1.1 ").unwrap()[..3].parse().unwrap();
-        Answer { status, head, body: bytes[end + 4..].to_vec() }
+        ServedAnswer { status, head, body: bytes[end + 4..].to_vec() }
     }
 }
 

@@ -53,9 +53,9 @@ const CONVOYS: [Convoy; 2] = [
 ];
 
 /// What the program measured.
-struct Measured<'a>(&'a Recording);
+struct ConvoyTruth<'a>(&'a Recording);
 
-impl Measured<'_> {
+impl ConvoyTruth<'_> {
     fn rounds(&self) -> u64 {
         self.0.number("rounds")
     }
@@ -102,7 +102,7 @@ fn convoys(jdk: &Jdk) {
     let recording = program.record();
     let report = Report::of(&recording.log);
     check_overview(&report, &recording);
-    let measured = Measured(&recording);
+    let measured = ConvoyTruth(&recording);
     for convoy in &CONVOYS {
         check_contended(&report, convoy, &measured);
         check_blockers(&report, convoy, &measured);
@@ -159,7 +159,7 @@ fn has_frame(stack: &Value, method: &str) -> bool {
     stack.as_array().unwrap().iter().any(|frame| frame.as_str().unwrap().starts_with(&call))
 }
 
-fn check_contended(report: &Report, convoy: &Convoy, measured: &Measured<'_>) {
+fn check_contended(report: &Report, convoy: &Convoy, measured: &ConvoyTruth<'_>) {
     let contended = report.section("contended");
     assert_eq!(text_of(contended, "lacking"), "");
     let lock = of_lock(list(contended, "locks"), convoy);
@@ -205,7 +205,7 @@ fn check_contended(report: &Report, convoy: &Convoy, measured: &Measured<'_>) {
     measured.check_share(&waiters, &waiters, share(holder, "wait_share"));
 }
 
-fn check_blockers(report: &Report, convoy: &Convoy, measured: &Measured<'_>) {
+fn check_blockers(report: &Report, convoy: &Convoy, measured: &ConvoyTruth<'_>) {
     let blockers = report.section("blockers");
     assert_eq!((text_of(blockers, "lacking"), &blockers["source"]), ("", &"charged".into()));
     assert_eq!(blockers["wait_ns"], report.section("overview")["wait_ns"]);
@@ -249,7 +249,7 @@ fn at_method<'v>(sections: &'v [Value], convoy: &Convoy, method: &str) -> &'v Va
     section
 }
 
-fn check_sections(report: &Report, convoy: &Convoy, measured: &Measured<'_>) {
+fn check_sections(report: &Report, convoy: &Convoy, measured: &ConvoyTruth<'_>) {
     let critical = report.section("critical-sections");
     assert_eq!(text_of(critical, "lacking"), "");
     let rounds = measured.rounds();
@@ -280,7 +280,7 @@ fn check_sections(report: &Report, convoy: &Convoy, measured: &Measured<'_>) {
     assert_near("share", share(keep, "thread_share"), part, 0.05);
 }
 
-fn check_delays(report: &Report, convoy: &Convoy, measured: &Measured<'_>) {
+fn check_delays(report: &Report, convoy: &Convoy, measured: &ConvoyTruth<'_>) {
     let delays = report.section("delays");
     assert_eq!(number(delays, "threshold_ns"), THRESHOLD_NS);
     let overview = report.section("overview");

@@ -19,10 +19,10 @@ const FORK: &str = "tyrion.truth.Deadlock$Fork";
 const LOCK: &str = "java.util.concurrent.locks.ReentrantLock";
 
 /// What a thread waits for: the kind, and the class of the lock.
-type Awaited = (&'static str, &'static str);
+type WaitKindClass = (&'static str, &'static str);
 
 /// Deadlocks of threads "left" and "right": what each waits for.
-const DEADLOCKS: [(&str, Awaited, Awaited); 3] = [
+const DEADLOCKS: [(&str, WaitKindClass, WaitKindClass); 3] = [
     ("monitor", ("monitor", FORK), ("monitor", FORK)),
     ("lock", ("lock", LOCK), ("lock", LOCK)),
     ("mixed", ("lock", LOCK), ("monitor", FORK)),
@@ -124,7 +124,7 @@ fn waiting<'v>(found: &'v Value, thread: &str) -> &'v Value {
     all.find(|it| it["thread"] == thread).unwrap_or_else(|| panic!("no {thread}: {found:#}"))
 }
 
-fn check_deadlock(found: &Value, name: &str, left: Awaited, right: Awaited) {
+fn check_deadlock(found: &Value, name: &str, left: WaitKindClass, right: WaitKindClass) {
     let names = ["left", "right"].map(|side| format!("{side}-{name}"));
     let is_it = |ring: &&Value| {
         list(ring, "threads").iter().all(|it| names.iter().any(|name| it["thread"] == *name))
@@ -149,7 +149,7 @@ fn check_deadlock(found: &Value, name: &str, left: Awaited, right: Awaited) {
 }
 
 /// Who waits for what "left" has, and so does "right".
-fn check_behind(found: &Value, name: &str, (kind, class): Awaited) {
+fn check_behind(found: &Value, name: &str, (kind, class): WaitKindClass) {
     let bystander = waiting(found, &format!("bystander-{name}"));
     check_waiting(bystander, kind, class);
     assert_eq!(text_of(bystander, "owner"), format!("left-{name}"));

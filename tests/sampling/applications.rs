@@ -42,7 +42,7 @@ fn record(jdk: &Jdk, mode: &str) -> Option<Recording> {
 
 /// The sums of what was sampled.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Totals {
+struct SampledTotals {
     wall_ns: u64,
     cpu_ns: u64,
     snapshots: u64,
@@ -51,7 +51,8 @@ struct Totals {
 fn check(recording: &Recording) {
     let samples = samples(&recording.log);
     let sum = |key: &str| samples.iter().map(|sample| number(sample, key)).sum();
-    let totals = Totals { wall_ns: sum("wall_ns"), cpu_ns: sum("cpu_ns"), snapshots: sum("count") };
+    let totals =
+        SampledTotals { wall_ns: sum("wall_ns"), cpu_ns: sum("cpu_ns"), snapshots: sum("count") };
     assert!(totals.snapshots > 100 && totals.cpu_ns > 0, "{totals:?}");
     // As read, blocked are more than those whom the JVM calls so.
     let blocked_ns = collapsed_sum(&convert(recording, "collapsed", "blocked"));
@@ -67,10 +68,10 @@ fn convert(recording: &Recording, format: &str, metric: &str) -> String {
     stdout_of(convert.arg(&recording.log))
 }
 
-fn check_info(recording: &Recording, totals: &Totals, blocked_ns: u64) {
+fn check_info(recording: &Recording, totals: &SampledTotals, blocked_ns: u64) {
     let info = recording.info();
     let sampled = &info["sampling"];
-    let got = Totals {
+    let got = SampledTotals {
         wall_ns: number(sampled, "wall_ns"),
         cpu_ns: number(sampled, "cpu_ns"),
         snapshots: number(sampled, "samples"),
@@ -79,7 +80,7 @@ fn check_info(recording: &Recording, totals: &Totals, blocked_ns: u64) {
     assert_eq!(number(&sampled["shown_as"]["blocked"], "wall_ns"), blocked_ns, "{sampled}");
 }
 
-fn check_outputs(recording: &Recording, totals: &Totals, blocked_ns: u64) {
+fn check_outputs(recording: &Recording, totals: &SampledTotals, blocked_ns: u64) {
     let folder = tempfile::tempdir().unwrap();
     let all = ["convert", "--to", "all", "--state", "all", "-o"];
     stdout_of(tyrion().args(all).arg(folder.path()).arg(&recording.log));
@@ -114,7 +115,7 @@ fn check_outputs(recording: &Recording, totals: &Totals, blocked_ns: u64) {
 }
 
 /// Whole stacks, and stacks cut down.
-fn check_tree(recording: &Recording, totals: &Totals) {
+fn check_tree(recording: &Recording, totals: &SampledTotals) {
     for packages in [&[][..], &["--packages=org.hsqldb,tyrion.subjects"][..]] {
         let options = ["--section=tree", "--state=all"];
         let options = [&options[..], packages].concat();

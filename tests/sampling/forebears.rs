@@ -2,7 +2,7 @@
 //! on in the same program, and Tyrion's own.
 
 use super::{
-    outputs::{Row, WATCHED, rows, sum},
+    outputs::{StateRow, WATCHED, rows, sum},
     shares::Judge,
 };
 use crate::support::{Recording, Report, list, number, stdout_of, text_of, tyrion};
@@ -43,7 +43,7 @@ pub fn check(judge: &mut Judge, recording: &Recording) {
     assert_eq!(own, names);
     for group in groups {
         let name = text_of(group, "group");
-        let own: Vec<&Row> = rows.iter().filter(|row| row.thread == name).collect();
+        let own: Vec<&StateRow> = rows.iter().filter(|row| row.thread == name).collect();
         check_group(judge, group, &own);
     }
     check_lines(judge, recording);
@@ -56,7 +56,7 @@ pub fn check_report(recording: &Recording) {
 }
 
 /// By groups of threads, and cut down to what is of interest.
-fn folded(recording: &Recording) -> Vec<Row> {
+fn folded(recording: &Recording) -> Vec<StateRow> {
     let options = ["--thread", WATCHED, "--group-by", "digits", "--packages", PACKAGE];
     rows(&recording.log, "wall", &options)
 }
@@ -65,10 +65,10 @@ fn folded(recording: &Recording) -> Vec<Row> {
 const NO_FRAME: &str = "[no Java frame]";
 
 /// Cumulative and own time by path: `Thread.run;Foo.bar`.
-type Tree = BTreeMap<String, (u64, u64)>;
+type PathTree = BTreeMap<String, (u64, u64)>;
 
-fn tree(rows: &[&Row]) -> Tree {
-    let mut tree = Tree::new();
+fn tree(rows: &[&StateRow]) -> PathTree {
+    let mut tree = PathTree::new();
     for row in rows {
         // A thread may be seen before its first frame.
         let none = [NO_FRAME.to_owned()];
@@ -82,11 +82,11 @@ fn tree(rows: &[&Row]) -> Tree {
     tree
 }
 
-fn check_group(judge: &mut Judge, group: &Value, rows: &[&Row]) {
+fn check_group(judge: &mut Judge, group: &Value, rows: &[&StateRow]) {
     let name = text_of(group, "group");
     let (total_ns, sampled_ns) = (number(group, "wall_ns"), sum(rows.iter().copied(), |_| true));
     judge.compare(&format!("group {name}"), sampled_ns as f64 / total_ns as f64, 1.0);
-    let theirs: Tree = list(group, "nodes")
+    let theirs: PathTree = list(group, "nodes")
         .iter()
         .map(|node| {
             let times = (number(node, "cumulative_ns"), number(node, "method_ns"));
@@ -96,7 +96,7 @@ fn check_group(judge: &mut Judge, group: &Value, rows: &[&Row]) {
     let ours = tree(rows);
     let paths: BTreeSet<&String> = theirs.keys().chain(ours.keys()).collect();
     for path in paths {
-        let of = |tree: &Tree, total_ns: u64| {
+        let of = |tree: &PathTree, total_ns: u64| {
             let (cumulative, own) = tree.get(path).copied().unwrap_or_default();
             (cumulative as f64 / total_ns as f64, own as f64 / total_ns as f64)
         };
@@ -163,14 +163,14 @@ fn check_listing(recording: &Recording, lines: &[Value]) {
 }
 
 /// A node of the report's: its path of frames with lines, and its time.
-type Node = (Vec<String>, u64, u64);
+type ReportNode = (Vec<String>, u64, u64);
 
 /// The nodes of the report, by group.
 fn check_whole(
     recording: &Recording,
     groups: &[Value],
-    rows: &[Row],
-) -> BTreeMap<String, Vec<Node>> {
+    rows: &[StateRow],
+) -> BTreeMap<String, Vec<ReportNode>> {
     let options =
         ["--section=tree", "--state=all", "--zero", "--thread", WATCHED, "--packages", PACKAGE];
     let report = Report::with(&[&recording.log], &options);
@@ -182,7 +182,7 @@ fn check_whole(
         let shown = group_of(&report, name);
         assert_eq!(list(shown, "threads"), threads, "{name}");
         assert_eq!(number(shown, "thread_count") as usize, threads.len(), "{name}");
-        let mut by_method = Tree::new();
+        let mut by_method = PathTree::new();
         for (path, cumulative_ns, method_ns) in &whole[name] {
             let method = |frame: &String| frame.split('(').next().unwrap().to_owned();
             // What is blocked on a lock is at the frame that it stands below.
@@ -193,7 +193,7 @@ fn check_whole(
             *cumulative += if is_lock { 0 } else { *cumulative_ns };
             *own += method_ns;
         }
-        let own: Vec<&Row> = rows.iter().filter(|row| row.thread == name).collect();
+        let own: Vec<&StateRow> = rows.iter().filter(|row| row.thread == name).collect();
         assert_eq!(by_method, tree(&own), "{name}");
     }
     whole
@@ -210,7 +210,7 @@ fn group_of<'r>(report: &'r Report, name: &str) -> &'r Value {
     groups.find(|group| group["group"] == name).unwrap_or_else(|| panic!("no {name}: {interval}"))
 }
 
-fn nodes_by_group(report: &Report) -> BTreeMap<String, Vec<Node>> {
+fn nodes_by_group(report: &Report) -> BTreeMap<String, Vec<ReportNode>> {
     let [interval] = list(report.section("tree"), "intervals") else { panic!("not one interval") };
     let mut by_group = BTreeMap::new();
     for group in list(interval, "groups") {
@@ -227,21 +227,21 @@ fn nodes_by_group(report: &Report) -> BTreeMap<String, Vec<Node>> {
 
 /// Without `--zero`, a node that only called another one is not shown; and so
 /// in the text.
-fn check_hidden(recording: &Recording, whole: &BTreeMap<String, Vec<Node>>) {
+fn check_hidden(recording: &Recording, whole: &BTreeMap<String, Vec<ReportNode>>) {
     let options = ["--section=tree", "--state=all", "--thread", WATCHED, "--packages", PACKAGE];
     let report = Report::with(&[&recording.log], &options);
     let text = stdout_of(tyrion().arg("report").args(options).arg(&recording.log));
     assert_eq!(text.matches("Report interval: ").count(), 1, "{text}");
     for (name, nodes) in whole {
-        let is_callee = |path: &[String], other: &Node| {
+        let is_callee = |path: &[String], other: &ReportNode| {
             other.0.len() == path.len() + 1 && other.0.starts_with(path)
         };
-        let is_shown = |(path, cumulative_ns, method_ns): &&Node| {
+        let is_shown = |(path, cumulative_ns, method_ns): &&ReportNode| {
             let mut callees = nodes.iter().filter(|other| is_callee(path, other));
             let first = callees.next().map(|callee| callee.1);
             *method_ns != 0 || callees.next().is_some() || first != Some(*cumulative_ns)
         };
-        let shown: Vec<&Node> = nodes.iter().filter(is_shown).collect();
+        let shown: Vec<&ReportNode> = nodes.iter().filter(is_shown).collect();
         let got = list(group_of(&report, name), "nodes");
         let key = |node: &Value| (text_of(node, "frame").to_owned(), number(node, "cumulative_ns"));
         let expected = shown.iter().map(|node| (node.0.last().unwrap().clone(), node.1));

@@ -2,8 +2,8 @@
 
 use super::outputs::samples;
 use crate::support::{
-    Jdk, Program, Running, Turn, alone, beside_others, err, info, list, ms, number, on_jdks, out,
-    output, root, stdout_of, text, text_of, tyrion, wait_for, waits,
+    Jdk, Program, RunningCommand, Turn, alone, beside_others, err, info, list, ms, number, on_jdks,
+    out, output, root, stdout_of, text, text_of, tyrion, wait_for, waits,
 };
 use serde_json::Value;
 use std::{
@@ -28,17 +28,17 @@ on_jdks!(rotated_meanwhile: one);
 on_jdks!(intervals: one);
 
 /// A program without an agent.
-pub(super) fn unrecorded(jdk: &Jdk) -> Running {
+pub(super) fn unrecorded(jdk: &Jdk) -> RunningCommand {
     unrecorded_in(beside_others(), jdk)
 }
 
-fn unrecorded_in(turn: Turn, jdk: &Jdk) -> Running {
+fn unrecorded_in(turn: Turn, jdk: &Jdk) -> RunningCommand {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("attached.log");
     let line = Program::class(jdk, "tyrion.sampling.Shares 60 0").command_line();
     let mut java = Command::new(&line[0]);
     let java = java.args(&line[1..]).current_dir(folder.path());
-    let running = Running::in_turn(turn, java, folder, log);
+    let running = RunningCommand::in_turn(turn, java, folder, log);
     running.await_line("acting");
     running
 }
@@ -149,20 +149,20 @@ fn names(folder: &Path) -> Vec<String> {
 
 /// Nothing but the folder for temporary files, which is empty.
 #[track_caller]
-fn check_left(folder: &Path, running: &Running) {
+fn check_left(folder: &Path, running: &RunningCommand) {
     assert_eq!(names(folder), ["tmp"]);
     assert_eq!(names(&folder.join("tmp")), [""; 0]);
     assert!(names(running.log.parent().unwrap()).iter().all(|name| name.starts_with("std")));
 }
 
 /// One snapshot, which stands for one period.
-fn check_once(folder: &Path, running: &Running) {
+fn check_once(folder: &Path, running: &RunningCommand) {
     let once = output(&mut sample(folder, running.id(), &["--once", "--state=all"]));
     check_tree(&once, 0.005..=0.5);
     check_left(folder, running);
 }
 
-fn check_interrupted(folder: &Path, running: &Running) {
+fn check_interrupted(folder: &Path, running: &RunningCommand) {
     let mut sample = sample(folder, running.id(), &["--duration=60s"]);
     let (stdout, stderr) = (folder.join("tmp/stdout"), folder.join("tmp/stderr"));
     sample.stdin(Stdio::null());

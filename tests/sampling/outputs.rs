@@ -9,7 +9,7 @@ pub const WATCHED: &str = r"^((worker|keeper|reader|selector)-\d|pool-1-thread-1
 
 /// Time of a thread, or of a group of threads, in one stack and one state.
 #[derive(Debug)]
-pub struct Row {
+pub struct StateRow {
     /// As `--by state` has it.
     pub state: String,
     pub thread: String,
@@ -19,14 +19,14 @@ pub struct Row {
     pub ns: u64,
 }
 
-impl Row {
+impl StateRow {
     pub fn is_in(&self, method: &str) -> bool {
         self.frames.iter().any(|frame| frame == method)
     }
 }
 
 /// All samples of a log, summed: `wall`, `cpu` or `blocked`.
-pub fn rows(log: &Path, metric: &str, options: &[&str]) -> Vec<Row> {
+pub fn rows(log: &Path, metric: &str, options: &[&str]) -> Vec<StateRow> {
     let mut convert = tyrion();
     convert.args(["convert", "--to", "collapsed", "-o", "-", "--by", "state", "--by-thread"]);
     convert.args(["--state", "all", "--metric", metric]).args(options).arg(log);
@@ -34,7 +34,7 @@ pub fn rows(log: &Path, metric: &str, options: &[&str]) -> Vec<Row> {
 }
 
 /// `[state];[thread];frame;frame;[state] 12345`
-fn row(line: &str) -> Row {
+fn row(line: &str) -> StateRow {
     let (stack, ns) = line.rsplit_once(' ').unwrap_or_else(|| panic!("{line}"));
     let mut frames = stack.split(';').map(str::to_owned);
     let mut bracketed = || {
@@ -44,11 +44,14 @@ fn row(line: &str) -> Row {
     };
     let (state, thread) = (bracketed(), bracketed());
     let frames = frames.filter(|frame| !frame.starts_with('[')).collect();
-    Row { state, thread, frames, ns: ns.parse().unwrap() }
+    StateRow { state, thread, frames, ns: ns.parse().unwrap() }
 }
 
 /// The sum of the rows that are wanted.
-pub fn sum<'r>(rows: impl IntoIterator<Item = &'r Row>, wanted: impl Fn(&Row) -> bool) -> u64 {
+pub fn sum<'r>(
+    rows: impl IntoIterator<Item = &'r StateRow>,
+    wanted: impl Fn(&StateRow) -> bool,
+) -> u64 {
     rows.into_iter().filter(|row| wanted(row)).map(|row| row.ns).sum()
 }
 

@@ -3,7 +3,7 @@
 
 use super::{
     forebears,
-    outputs::{Row, WATCHED, rows, samples, sum},
+    outputs::{StateRow, WATCHED, rows, samples, sum},
 };
 use crate::support::{Jdk, Program, Recording, list, number, on_jdks, text_of};
 use serde_json::Value;
@@ -40,7 +40,7 @@ const STAGED: f64 = 0.05;
 const CLOCK: &str = "tyrion.sampling.Cpu.nanos";
 
 /// A run.
-struct Run {
+struct ShareRun {
     recording: Recording,
     /// How wrong the sampler was that is no part of ours.
     disturbed: f64,
@@ -48,7 +48,7 @@ struct Run {
     stalled: Duration,
 }
 
-impl Run {
+impl ShareRun {
     /// Whether nobody could have told what threads were doing, because the
     /// machine stood still.
     fn is_lost(&self) -> bool {
@@ -83,18 +83,18 @@ fn with_contention(jdk: &Jdk) {
 
 /// The run in which the sampler in plain Java was the least wrong: where a busy
 /// machine keeps it from looking, it keeps everybody from looking.
-fn record(jdk: &Jdk, mode: &str) -> Run {
+fn record(jdk: &Jdk, mode: &str) -> ShareRun {
     let program = Program::class(jdk, &format!("tyrion.sampling.Shares {SECONDS} 20"));
     let program =
         program.option(&format!("--mode={mode}")).option("--period=20ms").preferred().alone();
-    let mut best: Option<Run> = None;
+    let mut best: Option<ShareRun> = None;
     for _ in 0..ATTEMPTS {
         let stalls = Stalls::watch();
         let recording = program.record();
         let stalled = stalls.longest();
         let disturbed = forebears::error(&recording);
         if best.as_ref().is_none_or(|run| disturbed < run.disturbed) {
-            best = Some(Run { recording, disturbed, stalled });
+            best = Some(ShareRun { recording, disturbed, stalled });
         }
         if disturbed <= QUIET {
             break;
@@ -142,7 +142,7 @@ pub struct Judge {
 }
 
 impl Judge {
-    fn new(run: &Run) -> Judge {
+    fn new(run: &ShareRun) -> Judge {
         let off = OFF + 2.0 * (run.disturbed - QUIET).max(0.0);
         eprintln!("disturbed by {:.4}, so each share within {off:.4}", run.disturbed);
         Judge { off, wrong: Vec::new() }
@@ -165,7 +165,7 @@ impl Judge {
     }
 }
 
-fn check(run: &Run) {
+fn check(run: &ShareRun) {
     for thread in list(&run.recording.said, "threads") {
         for activity in list(thread, "activities") {
             assert!(share(activity, "wall_ns", thread) >= STAGED, "{}", run.recording.said);
@@ -185,15 +185,16 @@ fn check_threads(judge: &mut Judge, recording: &Recording) {
     assert_eq!(threads.len(), 8, "{}", recording.said);
     for thread in threads {
         let name = text_of(thread, "thread");
-        let is_own = |row: &Row| row.thread == name;
+        let is_own = |row: &StateRow| row.thread == name;
         let sampled_ns = sum(&wall, is_own);
         let lived = sampled_ns as f64 / number(thread, "lived_ns") as f64;
         judge.compare(&format!("{name} lived"), lived, 1.0);
         for activity in list(thread, "activities") {
             let (method, state) = (text_of(activity, "method"), text_of(activity, "state"));
             let frame = format!("{}.{method}", text_of(activity, "class"));
-            let in_state = |row: &Row| row.state == state || state == "running" && row.is_in(CLOCK);
-            let is_there = |row: &Row| is_own(row) && row.is_in(&frame) && in_state(row);
+            let in_state =
+                |row: &StateRow| row.state == state || state == "running" && row.is_in(CLOCK);
+            let is_there = |row: &StateRow| is_own(row) && row.is_in(&frame) && in_state(row);
             let of_thread = |ns: u64| ns as f64 / sampled_ns.max(1) as f64;
             let what = format!("{name} {method} {state}");
             let truth = share(activity, "wall_ns", thread);
@@ -207,7 +208,7 @@ fn check_threads(judge: &mut Judge, recording: &Recording) {
 }
 
 /// What a thread was blocked on is known, but for the odd moment.
-fn check_lock(run: &Run, thread: &str, kind: &str, class: &str, owner: Option<&str>) {
+fn check_lock(run: &ShareRun, thread: &str, kind: &str, class: &str, owner: Option<&str>) {
     let samples = samples(&run.recording.log);
     let of_kind = |sample: &&Value| sample["thread"] == thread && sample["kind"] == kind;
     let found: Vec<&Value> = samples.iter().filter(of_kind).collect();

@@ -1,7 +1,7 @@
 //! A debugger of few words: it stops threads and lets them go on, by the Java Debug
 //! Wire Protocol.
 
-use super::{Running, wait_for};
+use super::{RunningCommand, wait_for};
 use std::{
     io::{Read, Write},
     net::TcpStream,
@@ -18,13 +18,13 @@ const HEADER_LEN: usize = 11;
 const REPLY: u8 = 0x80;
 
 /// A command: its set and number.
-type Command = (u8, u8);
-const ALL_THREADS: Command = (1, 4);
-const SUSPEND_ALL: Command = (1, 8);
-const RESUME_ALL: Command = (1, 9);
-const THREAD_NAME: Command = (11, 1);
-const SUSPEND: Command = (11, 2);
-const RESUME: Command = (11, 3);
+type DebugCommand = (u8, u8);
+const ALL_THREADS: DebugCommand = (1, 4);
+const SUSPEND_ALL: DebugCommand = (1, 8);
+const RESUME_ALL: DebugCommand = (1, 9);
+const THREAD_NAME: DebugCommand = (11, 1);
+const SUSPEND: DebugCommand = (11, 2);
+const RESUME: DebugCommand = (11, 3);
 
 /// A connection to a JVM's debugging agent.
 pub struct Debugger {
@@ -34,7 +34,7 @@ pub struct Debugger {
 
 impl Debugger {
     /// Connects to a program that was started with [`DEBUGGING`].
-    pub fn connect(running: &Running) -> Debugger {
+    pub fn connect(running: &RunningCommand) -> Debugger {
         let port = wait_for("port of the debugging agent", || {
             let said = running.stdout();
             let line = said.lines().find(|line| line.starts_with("Listening for transport"))?;
@@ -50,7 +50,7 @@ impl Debugger {
     }
 
     /// Sends a command: its answer; `None` for an error.
-    fn ask(&mut self, (set, number): Command, data: &[u8]) -> Option<Vec<u8>> {
+    fn ask(&mut self, (set, number): DebugCommand, data: &[u8]) -> Option<Vec<u8>> {
         self.asked += 1;
         let len = (HEADER_LEN + data.len()) as u32;
         let mut packet = Vec::from(len.to_be_bytes());

@@ -8,17 +8,17 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 /// Golden files by name, and what stands in them.
-pub type Files = BTreeMap<String, String>;
+pub type GoldenFiles = BTreeMap<String, String>;
 
 /// Compares all files of a folder with what they shall be.
 #[track_caller]
-pub fn check(folder: &Path, expected: &Files) {
+pub fn check(folder: &Path, expected: &GoldenFiles) {
     check_of(folder, expected, |_| true);
 }
 
 /// Compares the golden files of a folder that has other files, too.
 #[track_caller]
-pub fn check_of(folder: &Path, expected: &Files, is_golden: impl Fn(&str) -> bool) {
+pub fn check_of(folder: &Path, expected: &GoldenFiles, is_golden: impl Fn(&str) -> bool) {
     if blesses() {
         fs::create_dir_all(folder).unwrap();
     }

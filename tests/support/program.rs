@@ -1,8 +1,8 @@
 //! Running Java programs under `tyrion record`.
 
 use super::{
-    Jdk, Traced, Turn, Wait, alone, beside_others, classes, err, info, ms, on_first_cpu, ours, out,
-    text, tyrion, wait_for, waits,
+    Jdk, TraceLog, Turn, Wait, alone, beside_others, classes, err, info, ms, on_first_cpu, ours,
+    out, text, tyrion, wait_for, waits,
 };
 use serde_json::Value;
 use std::{
@@ -224,7 +224,7 @@ impl Program {
         let line = program.command_line();
         let mut java = Command::new(&line[0]);
         java.args(&line[1..]).current_dir(folder.path());
-        let mut running = Running::in_turn((self.turn)(), &mut java, folder, log);
+        let mut running = RunningCommand::in_turn((self.turn)(), &mut java, folder, log);
         running.await_line("ready");
         let pid = running.id().to_string();
         let mut attach = tyrion();
@@ -260,15 +260,15 @@ impl Program {
     }
 
     /// Records it in the background.
-    pub fn start(&self) -> Running {
+    pub fn start(&self) -> RunningCommand {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("test.log");
         self.start_at(log, folder)
     }
 
     /// The same, with a log that lies elsewhere.
-    pub fn start_at(&self, log: PathBuf, folder: TempDir) -> Running {
-        Running::in_turn((self.turn)(), &mut self.record_command(&log), folder, log)
+    pub fn start_at(&self, log: PathBuf, folder: TempDir) -> RunningCommand {
+        RunningCommand::in_turn((self.turn)(), &mut self.record_command(&log), folder, log)
     }
 }
 
@@ -313,8 +313,8 @@ impl Recording {
     }
 
     /// What trace mode recorded.
-    pub fn traced(&self) -> Traced {
-        Traced::of(&self.log)
+    pub fn traced(&self) -> TraceLog {
+        TraceLog::of(&self.log)
     }
 
     /// Contention of the program's own making.
@@ -336,7 +336,7 @@ impl Recording {
 }
 
 /// A command that runs. Killed when dropped.
-pub struct Running {
+pub struct RunningCommand {
     child: Child,
     // Until it is handed on.
     folder: Option<TempDir>,
@@ -345,20 +345,25 @@ pub struct Running {
     _turn: Turn,
 }
 
-impl Running {
+impl RunningCommand {
     /// Starts a command, with its streams in files of the folder.
-    pub fn of(command: &mut Command, folder: TempDir, log: PathBuf) -> Running {
-        Running::in_turn(beside_others(), command, folder, log)
+    pub fn of(command: &mut Command, folder: TempDir, log: PathBuf) -> RunningCommand {
+        RunningCommand::in_turn(beside_others(), command, folder, log)
     }
 
     /// The same, when it is its turn.
-    pub fn in_turn(turn: Turn, command: &mut Command, folder: TempDir, log: PathBuf) -> Running {
+    pub fn in_turn(
+        turn: Turn,
+        command: &mut Command,
+        folder: TempDir,
+        log: PathBuf,
+    ) -> RunningCommand {
         let file = |name: &str| Stdio::from(File::create(folder.path().join(name)).unwrap());
         command.stdout(file("stdout")).stderr(file("stderr")).stdin(Stdio::null());
         // A group of its own, so that nothing of it is left behind.
         command.process_group(0);
         let child = command.spawn().unwrap();
-        Running { child, folder: Some(folder), log, _turn: turn }
+        RunningCommand { child, folder: Some(folder), log, _turn: turn }
     }
 
     /// The id of the process started: `tyrion record`, or the program itself.
@@ -434,7 +439,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningCommand {
     fn drop(&mut self) {
         let group = format!("-{}", self.id());
         let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();

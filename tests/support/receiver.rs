@@ -13,7 +13,7 @@ use tyrion_converters::outputs::otlp::proto::ProfilesData;
 
 /// How a request is answered.
 #[derive(Clone, Debug)]
-pub enum Reply {
+pub enum ReceiverReply {
     /// With this status line, these headers and this body.
     With(&'static str, &'static str),
     /// With success of which half of the body is missing.
@@ -39,7 +39,7 @@ pub struct Receiver {
 
 impl Receiver {
     /// Answers requests in this order, and all later ones with success.
-    pub fn start(replies: &[Reply]) -> Receiver {
+    pub fn start(replies: &[ReceiverReply]) -> Receiver {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let requests = Arc::default();
@@ -51,8 +51,9 @@ impl Receiver {
                 let mut stream = stream.unwrap();
                 // A sender that is killed breaks off.
                 let Some(request) = read(&mut stream) else { continue };
-                let reply = replies.next().unwrap_or(&Reply::With("200 OK", ""));
-                let is_taken = matches!(reply, Reply::With("200 OK", _) | Reply::Half);
+                let reply = replies.next().unwrap_or(&ReceiverReply::With("200 OK", ""));
+                let is_taken =
+                    matches!(reply, ReceiverReply::With("200 OK", _) | ReceiverReply::Half);
                 kept.lock().unwrap().push((request, is_taken));
                 answer(&mut stream, reply);
             }
@@ -105,9 +106,9 @@ fn read(stream: &mut TcpStream) -> Option<Request> {
     Some(Request { head, data: ProfilesData::decode(&unpacked[..]).unwrap() })
 }
 
-fn answer(stream: &mut TcpStream, reply: &Reply) {
+fn answer(stream: &mut TcpStream, reply: &ReceiverReply) {
     let text = match reply {
-        Reply::With(status, rest) => {
+        ReceiverReply::With(status, rest) => {
             let (headers, body) = rest.split_once("\n\n").unwrap_or((rest, ""));
             let headers = headers.replace('\n', "\r\n");
             let headers = if headers.is_empty() { headers } else { headers + "\r\n" };
@@ -116,12 +117,12 @@ fn answer(stream: &mut TcpStream, reply: &Reply) {
                 "HTTP/1.1 {status}\r\n{headers}content-length: {len}\r\nconnection: close\r\n\r\n{body}"
             )
         }
-        Reply::Half => {
+        ReceiverReply::Half => {
             "HTTP/1.1 200 OK\r\ncontent-length: 100\r\nconnection: close\r\n\r\n\x0a\x40half"
                 .to_owned()
         }
-        Reply::Nothing => return,
-        Reply::After(pause) => {
+        ReceiverReply::Nothing => return,
+        ReceiverReply::After(pause) => {
             std::thread::sleep(*pause);
             "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned()
         }

@@ -10,7 +10,7 @@ use std::{
 
 /// How often locks were taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Taken {
+pub struct AcquisitionSum {
     /// Outermost.
     pub acquisitions: u64,
     /// Of a lock that the thread had already.
@@ -19,12 +19,12 @@ pub struct Taken {
     pub failed: u64,
 }
 
-impl Taken {
+impl AcquisitionSum {
     /// From the keys of a record, or of what a program said.
-    pub fn from_json(record: &Value) -> Taken {
+    pub fn from_json(record: &Value) -> AcquisitionSum {
         let number =
             |key: &str| record[key].as_u64().unwrap_or_else(|| panic!("no {key}: {record}"));
-        Taken {
+        AcquisitionSum {
             acquisitions: number("acquisitions"),
             reentrant: number("reentrant"),
             failed: number("failed"),
@@ -32,8 +32,8 @@ impl Taken {
     }
 }
 
-impl AddAssign for Taken {
-    fn add_assign(&mut self, other: Taken) {
+impl AddAssign for AcquisitionSum {
+    fn add_assign(&mut self, other: AcquisitionSum) {
         self.acquisitions += other.acquisitions;
         self.reentrant += other.reentrant;
         self.failed += other.failed;
@@ -41,20 +41,20 @@ impl AddAssign for Taken {
 }
 
 /// The records of trace mode.
-pub struct Traced {
+pub struct TraceLog {
     records: Vec<Value>,
 }
 
-impl Traced {
+impl TraceLog {
     /// Those of a log that are sums, or come once: `acquisitions`, `instance`,
     /// `nest`, `statistic`.
-    pub fn of(log: &Path) -> Traced {
-        Traced::of_kinds(log, &["acquisitions", "instance", "nest", "statistic"])
+    pub fn of(log: &Path) -> TraceLog {
+        TraceLog::of_kinds(log, &["acquisitions", "instance", "nest", "statistic"])
     }
 
     /// Those of some kinds, which may be `hold` and `blame`, too.
-    pub fn of_kinds(log: &Path, kinds: &[&str]) -> Traced {
-        Traced { records: dump(log, kinds) }
+    pub fn of_kinds(log: &Path, kinds: &[&str]) -> TraceLog {
+        TraceLog { records: dump(log, kinds) }
     }
 
     /// The records of a kind.
@@ -72,21 +72,21 @@ impl Traced {
     }
 
     /// What each thread took in methods of a class.
-    pub fn taken_by_thread(&self, class: &str) -> BTreeMap<String, Taken> {
+    pub fn taken_by_thread(&self, class: &str) -> BTreeMap<String, AcquisitionSum> {
         let mut threads = BTreeMap::new();
         for record in self.at_class("acquisitions", class) {
-            let thread: &mut Taken = threads.entry(text(record, "thread")).or_default();
-            *thread += Taken::from_json(record);
+            let thread: &mut AcquisitionSum = threads.entry(text(record, "thread")).or_default();
+            *thread += AcquisitionSum::from_json(record);
         }
         // A thread may have met a lock and not got it; one with nothing at all
         // need not be there.
-        threads.retain(|_, taken| *taken != Taken::default());
+        threads.retain(|_, taken| *taken != AcquisitionSum::default());
         threads
     }
 
     /// What was taken in methods of a class.
-    pub fn taken(&self, class: &str) -> Taken {
-        let mut sum = Taken::default();
+    pub fn taken(&self, class: &str) -> AcquisitionSum {
+        let mut sum = AcquisitionSum::default();
         for taken in self.taken_by_thread(class).into_values() {
             sum += taken;
         }

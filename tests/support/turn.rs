@@ -14,14 +14,15 @@ pub struct Turn {
     first_cpu: Option<MutexGuard<'static, ()>>,
 }
 
-struct Machine {
+struct MachineTurn {
     running: usize,
     is_taken: bool,
     /// How many wait for a turn alone. Nobody overtakes them.
     waiting: usize,
 }
 
-static MACHINE: Mutex<Machine> = Mutex::new(Machine { running: 0, is_taken: false, waiting: 0 });
+static MACHINE: Mutex<MachineTurn> =
+    Mutex::new(MachineTurn { running: 0, is_taken: false, waiting: 0 });
 static CHANGED: Condvar = Condvar::new();
 
 /// For a program that is compared with fixed bounds: no other runs meanwhile.
@@ -70,10 +71,10 @@ impl Drop for Turn {
     }
 }
 
-fn machine() -> MutexGuard<'static, Machine> {
+fn machine() -> MutexGuard<'static, MachineTurn> {
     MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn wait(machine: MutexGuard<'static, Machine>) -> MutexGuard<'static, Machine> {
+fn wait(machine: MutexGuard<'static, MachineTurn>) -> MutexGuard<'static, MachineTurn> {
     CHANGED.wait(machine).unwrap_or_else(PoisonError::into_inner)
 }

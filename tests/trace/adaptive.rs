@@ -1,6 +1,6 @@
 //! `count=adaptive`: what is counted in bursts adds up to what the program did.
 
-use crate::support::{Jdk, Program, Taken, err, on_jdks, output, tyrion};
+use crate::support::{AcquisitionSum, Jdk, Program, err, on_jdks, output, tyrion};
 use serde_json::Value;
 
 on_jdks!(totals_are_exact: newest, everywhere three);
@@ -29,10 +29,10 @@ fn check(program: Program, is_small: impl Fn(u64, u64) -> bool) {
     let mut wrong = Vec::new();
     for kind in recording.said["kinds"].as_array().expect("kinds") {
         let class = kind["class"].as_str().unwrap();
-        let (got, expected) = (traced.taken(class), Taken::from_json(kind));
+        let (got, expected) = (traced.taken(class), AcquisitionSum::from_json(kind));
         // Nothing is lost; which acquisitions are reentrant is estimated.
         let near = |got: u64, expected: u64, error: u64| got.abs_diff(expected) <= error + ROUNDING;
-        let all = |taken: &Taken| taken.acquisitions + taken.reentrant;
+        let all = |taken: &AcquisitionSum| taken.acquisitions + taken.reentrant;
         let error = 4 * traced.count_error(class);
         if !near(all(&got), all(&expected), 0)
             || !near(got.reentrant, expected.reentrant, error)

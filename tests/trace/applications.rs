@@ -2,7 +2,7 @@
 //! slowly.
 
 use crate::support::{
-    Jdk, Program, Recording, Traced, callgrind_parts, callgrind_sums, collapsed_sum,
+    Jdk, Program, Recording, TraceLog, callgrind_parts, callgrind_sums, collapsed_sum,
     flamegraph_root, needs, on_jdks, pprof_sums, stdout_of, subject_jar, tyrion,
 };
 use serde_json::Value;
@@ -30,7 +30,7 @@ fn record_and_compare(jdk: &Jdk, jar: &str, url: &str) {
     let bank = format!("tyrion.subjects.JdbcBank {url} 8 4 3");
     let recording = Program::class(jdk, &bank).jar(&jar).traced().record();
     assert_eq!(recording.said["balanced"], true, "{}", recording.said);
-    let totals = Totals::of(&recording.info());
+    let totals = InfoTotals::of(&recording.info());
     assert!(totals.acquisitions > 100_000, "{} acquisitions", totals.acquisitions);
     totals.check_dump(&recording);
     totals.check_outputs(&recording);
@@ -39,7 +39,7 @@ fn record_and_compare(jdk: &Jdk, jar: &str, url: &str) {
 
 /// What `info` says.
 #[derive(Debug)]
-struct Totals {
+struct InfoTotals {
     wait_ns: u64,
     contentions: u64,
     acquisitions: u64,
@@ -48,13 +48,13 @@ struct Totals {
     blamed_ns: u64,
 }
 
-impl Totals {
-    fn of(info: &Value) -> Totals {
+impl InfoTotals {
+    fn of(info: &Value) -> InfoTotals {
         let number = |path: &str| {
             info.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("no {path}"))
         };
         assert_eq!(number("/totals/dropped"), 0);
-        Totals {
+        InfoTotals {
             wait_ns: number("/totals/wait_ns"),
             contentions: number("/totals/contentions"),
             acquisitions: number("/trace/taken/acquisitions"),
@@ -66,7 +66,7 @@ impl Totals {
 
     /// The records themselves, added up.
     fn check_dump(&self, recording: &Recording) {
-        let traced = Traced::of_kinds(&recording.log, &["acquisitions", "blame"]);
+        let traced = TraceLog::of_kinds(&recording.log, &["acquisitions", "blame"]);
         // Outputs leave out how long a lock takes to come back after a
         // condition's await: who has it then does what the wait was for.
         let is_contention = |record: &&Value| record["kind"] != "lock-reacquire";

@@ -2,7 +2,8 @@
 
 use super::exactness::check_counts;
 use crate::support::{
-    Jdk, Program, Running, Taken, Traced, err, info, on_jdks, stdout_of, text, tyrion, wait_for,
+    AcquisitionSum, Jdk, Program, RunningCommand, TraceLog, err, info, on_jdks, stdout_of, text,
+    tyrion, wait_for,
 };
 use serde_json::Value;
 use std::{path::PathBuf, process::Command, time::Duration};
@@ -14,20 +15,20 @@ on_jdks!(while_a_class_is_read: one, everywhere all);
 on_jdks!(in_the_middle_of_locks: newest, everywhere all);
 
 /// A JVM without an agent.
-struct Subject {
-    running: Running,
+struct AttachedJvm {
+    running: RunningCommand,
     go: PathBuf,
 }
 
-impl Subject {
+impl AttachedJvm {
     /// The program is given the file that lets it go on.
-    fn start(program: impl Fn(&str) -> Program) -> Subject {
+    fn start(program: impl Fn(&str) -> Program) -> AttachedJvm {
         let folder = tempfile::tempdir().unwrap();
         let (go, log) = (folder.path().join("go"), folder.path().join("attached.log"));
         let line = program(text(&go)).command_line();
         let mut java = Command::new(&line[0]);
         java.args(&line[1..]);
-        Subject { running: Running::of(&mut java, folder, log), go }
+        AttachedJvm { running: RunningCommand::of(&mut java, folder, log), go }
     }
 
     fn attach(&self) {
@@ -56,9 +57,10 @@ impl Subject {
 }
 
 /// The scenario `counts`, waiting to be told to go.
-fn counts(jdk: &Jdk) -> Subject {
-    let subject =
-        Subject::start(|go| Program::truth(jdk, "counts 4 50000").flag(format!("-Dtruth.go={go}")));
+fn counts(jdk: &Jdk) -> AttachedJvm {
+    let subject = AttachedJvm::start(|go| {
+        Program::truth(jdk, "counts 4 50000").flag(format!("-Dtruth.go={go}"))
+    });
     subject.running.await_line("ready");
     subject
 }
@@ -67,17 +69,17 @@ fn exact_once_attached(jdk: &Jdk) {
     let mut subject = counts(jdk);
     subject.attach();
     let said = subject.go();
-    check_counts(&said, &Traced::of(&subject.running.log));
+    check_counts(&said, &TraceLog::of(&subject.running.log));
     assert_eq!(info(&subject.running.log)["complete"], true);
 }
 
 fn while_a_class_is_read(jdk: &Jdk) {
-    let subject = Subject::start(|go| Program::truth(jdk, &format!("half-loaded {go}")));
+    let subject = AttachedJvm::start(|go| Program::truth(jdk, &format!("half-loaded {go}")));
     subject.running.await_line("half loaded");
     subject.attach();
     std::fs::write(&subject.go, "").unwrap();
     wait_for("an acquisition", || {
-        let traced = Traced::of(&subject.running.log);
+        let traced = TraceLog::of(&subject.running.log);
         (!traced.taken_by_thread("tyrion.truth.HalfLoaded$Late").is_empty()).then_some(())
     });
 }
@@ -87,10 +89,10 @@ fn nothing_once_stopped(jdk: &Jdk) {
     subject.attach();
     subject.stop();
     let said = subject.go();
-    let traced = Traced::of(&subject.running.log);
+    let traced = TraceLog::of(&subject.running.log);
     for kind in said["kinds"].as_array().unwrap() {
         let class = kind["class"].as_str().unwrap();
-        assert_eq!(traced.taken(class), Taken::default(), "{class}");
+        assert_eq!(traced.taken(class), AcquisitionSum::default(), "{class}");
     }
 }
 
@@ -102,13 +104,13 @@ fn exact_once_attached_again(jdk: &Jdk) {
     }
     subject.attach();
     let said = subject.go();
-    check_counts(&said, &Traced::of(&subject.running.log));
+    check_counts(&said, &TraceLog::of(&subject.running.log));
 }
 
 /// Switched on and off while threads hold all kinds of locks, wait, and
 /// overflow their stacks: the program's own checks all hold.
 fn in_the_middle_of_locks(jdk: &Jdk) {
-    let mut subject = Subject::start(|_| {
+    let mut subject = AttachedJvm::start(|_| {
         Program::class(jdk, "tyrion.selfcheck.SelfCheck").flag("-Dselfcheck.times=4".to_owned())
     });
     subject.running.await_line("begun");

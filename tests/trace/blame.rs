@@ -1,6 +1,6 @@
 //! Who made others wait: stacks that the programs know to be guilty.
 
-use crate::support::{Jdk, Program, Recording, Traced, assert_between, on_jdks};
+use crate::support::{Jdk, Program, Recording, TraceLog, assert_between, on_jdks};
 use serde_json::Value;
 
 on_jdks!(one_holder: everywhere three);
@@ -9,21 +9,21 @@ on_jdks!(long_and_short_holds: newest, everywhere all);
 
 const KINDS: [&str; 7] = ["block", "method", "static", "lock", "write", "stamped", "semaphore"];
 /// What was charged on a scenario's lock: in all, and to stacks with a method.
-struct Charged {
+struct ChargeSums {
     all: u64,
     blames: Vec<Value>,
 }
 
-impl Charged {
-    fn of(recording: &Recording) -> Charged {
+impl ChargeSums {
+    fn of(recording: &Recording) -> ChargeSums {
         let class = format!("{}.", recording.said["class"].as_str().unwrap());
         let is_about = |blame: &&Value| {
             let stack = blame["waiter_stack"].as_array().unwrap();
             stack.iter().any(|frame| frame.as_str().unwrap().starts_with(&class))
         };
-        let traced = Traced::of_kinds(&recording.log, &["blame"]);
+        let traced = TraceLog::of_kinds(&recording.log, &["blame"]);
         let blames: Vec<Value> = traced.records("blame").filter(is_about).cloned().collect();
-        Charged { all: sum(&mut blames.iter()), blames }
+        ChargeSums { all: sum(&mut blames.iter()), blames }
     }
 
     /// What was charged to those that took the lock in a method whose name begins so.
@@ -49,7 +49,7 @@ fn one_holder(jdk: &Jdk) {
     let mut wrong = Vec::new();
     for kind in KINDS {
         let recording = Program::truth(jdk, &format!("blame {kind} 3 40")).traced().record();
-        let charged = Charged::of(&recording);
+        let charged = ChargeSums::of(&recording);
         let (guilty_ns, waited_ns) = (charged.to(".guilty"), recording.number("all_wait_ns"));
         let least_ns = recording.number("guilty_ns");
         let all_ns = charged.all;
@@ -78,7 +78,7 @@ fn one_holder(jdk: &Jdk) {
 fn two_holders(jdk: &Jdk) {
     for kind in ["block", "method", "lock", "write"] {
         let recording = Program::truth(jdk, &format!("blame {kind} 3 30 10")).traced().record();
-        let charged = Charged::of(&recording);
+        let charged = ChargeSums::of(&recording);
         let least_ns = ["guilty", "accomplice"].map(|who| recording.number(&format!("{who}_ns")));
         let waited_ns = recording.number("all_wait_ns");
         assert!(charged.all <= waited_ns, "{kind}: {} charged of {waited_ns}", charged.all);
@@ -94,7 +94,7 @@ fn long_and_short_holds(jdk: &Jdk) {
     for (kind, count) in [("block", "full"), ("block", "adaptive"), ("lock", "full")] {
         let program = Program::truth(jdk, &format!("turns {kind} 1500 120 12")).traced();
         let recording = program.option(&format!("--count={count}")).record();
-        let charged = Charged::of(&recording);
+        let charged = ChargeSums::of(&recording);
         let own = [".guilty", ".accomplice"].map(|who| charged.taken_in(who));
         let held = ["guilty_ns", "accomplice_ns"].map(|who| recording.number(who));
         let shares = [own, held].map(|[long, short]| long as f64 / (long + short) as f64);

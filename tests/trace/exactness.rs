@@ -1,8 +1,8 @@
 //! Acquisitions are counted, not estimated: to the last one.
 
 use crate::support::{
-    Jdk, Program, Recording, Taken, Traced, classes, err, on_jdks, output, root, stdout_of, text,
-    tyrion,
+    AcquisitionSum, Jdk, Program, Recording, TraceLog, classes, err, on_jdks, output, root,
+    stdout_of, text, tyrion,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,14 +60,16 @@ fn conversions_of_stamps(jdk: &Jdk) {
     let recording = small(jdk, "conversions 300").record();
     let traced = recording.traced();
     let class = recording.said["class"].as_str().unwrap();
-    let mut taken: BTreeMap<String, Taken> = BTreeMap::new();
+    let mut taken: BTreeMap<String, AcquisitionSum> = BTreeMap::new();
     for record in traced.at_class("acquisitions", class) {
         let kind = record["kind"].as_str().unwrap().to_owned();
-        *taken.entry(kind).or_default() += Taken::from_json(record);
+        *taken.entry(kind).or_default() += AcquisitionSum::from_json(record);
     }
     let said = |key: &str| recording.number(key);
-    let reads = Taken { acquisitions: said("reads"), reentrant: said("reads_again"), failed: 0 };
-    let writes = Taken { acquisitions: said("writes"), reentrant: 0, failed: said("failed") };
+    let reads =
+        AcquisitionSum { acquisitions: said("reads"), reentrant: said("reads_again"), failed: 0 };
+    let writes =
+        AcquisitionSum { acquisitions: said("writes"), reentrant: 0, failed: said("failed") };
     let expected = [("lock-read".to_owned(), reads), ("lock-write".to_owned(), writes)];
     assert_eq!(taken, expected.into());
     // Each hold ended.
@@ -83,7 +85,7 @@ fn virtual_threads(jdk: &Jdk) {
     let traced = recording.traced();
     for kind in recording.said["kinds"].as_array().expect("kinds") {
         let class = kind["class"].as_str().unwrap();
-        assert_eq!(traced.taken(class), Taken::from_json(kind), "{class}");
+        assert_eq!(traced.taken(class), AcquisitionSum::from_json(kind), "{class}");
     }
 }
 
@@ -91,7 +93,7 @@ fn virtual_threads(jdk: &Jdk) {
 fn permits_that_others_give_back(jdk: &Jdk) {
     let recording = Program::truth(jdk, "permits 1000").traced().record();
     let class = recording.said["class"].as_str().unwrap();
-    assert_eq!(recording.traced().taken(class), Taken::from_json(&recording.said));
+    assert_eq!(recording.traced().taken(class), AcquisitionSum::from_json(&recording.said));
     let (hold_ns, _) = recording.traced().held(class);
     assert!(hold_ns > 0, "the lock's holds are measured as ever");
 }
@@ -151,7 +153,7 @@ fn whatever_ids_threads_have(jdk: &Jdk) {
     let recording = Program::truth(jdk, "thread-ids").traced().flag(open).record();
     assert!(recording.number("last_id") > 1 << 40);
     let class = recording.said["class"].as_str().unwrap();
-    assert_eq!(recording.traced().taken(class), Taken::from_json(&recording.said));
+    assert_eq!(recording.traced().taken(class), AcquisitionSum::from_json(&recording.said));
     assert_eq!(untraced(&recording), 0);
 }
 
@@ -190,18 +192,18 @@ fn check(program: &Program) {
 
 /// Compares every number that the scenario `counts` told.
 #[track_caller]
-pub fn check_counts(said: &Value, traced: &Traced) {
+pub fn check_counts(said: &Value, traced: &TraceLog) {
     let mut wrong = Vec::new();
     let kinds = said["kinds"].as_array().expect("kinds");
     assert!(!kinds.is_empty());
     for kind in kinds {
         let (name, class) = (kind["kind"].as_str().unwrap(), kind["class"].as_str().unwrap());
-        let mut expected: BTreeMap<String, Taken> = BTreeMap::new();
+        let mut expected: BTreeMap<String, AcquisitionSum> = BTreeMap::new();
         for thread in kind["threads"].as_array().unwrap() {
             let name = thread["thread"].as_str().unwrap().to_owned();
-            *expected.entry(name).or_default() += Taken::from_json(thread);
+            *expected.entry(name).or_default() += AcquisitionSum::from_json(thread);
         }
-        expected.retain(|_, taken| *taken != Taken::default());
+        expected.retain(|_, taken| *taken != AcquisitionSum::default());
         let got = traced.taken_by_thread(class);
         let threads: BTreeSet<&String> = got.keys().chain(expected.keys()).collect();
         for thread in threads.into_iter().filter(|name| got.get(*name) != expected.get(*name)) {

@@ -1,6 +1,6 @@
 //! How long locks are held, against what the programs measure inside.
 
-use crate::support::{Jdk, Program, Recording, Traced, ms, on_jdks};
+use crate::support::{Jdk, Program, Recording, TraceLog, ms, on_jdks};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -65,7 +65,7 @@ fn wrong_holds(recording: &Recording) -> Vec<String> {
 fn every_hold_a_record(jdk: &Jdk) {
     let program = Program::truth(jdk, "holds 50").traced();
     let recording = program.option("--hold=all").option("--events=all").record();
-    let traced = Traced::of_kinds(&recording.log, &["acquisitions", "hold"]);
+    let traced = TraceLog::of_kinds(&recording.log, &["acquisitions", "hold"]);
     for site in sites(&recording) {
         let class = site["class"].as_str().unwrap();
         let records = traced.at_class("hold", class);
@@ -124,7 +124,7 @@ fn disturbed(recording: &Recording) -> Vec<String> {
         .collect()
 }
 
-fn wrong_sample(traced: &Traced, site: &Value) -> Option<String> {
+fn wrong_sample(traced: &TraceLog, site: &Value) -> Option<String> {
     let class = site["class"].as_str().unwrap();
     let (count, outliers) = (number(site, "count"), number(site, "outliers"));
     assert_eq!(traced.taken(class).acquisitions, count, "{class}");

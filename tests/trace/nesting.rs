@@ -1,6 +1,6 @@
 //! Which locks are taken while others are held.
 
-use crate::support::{Jdk, Program, Recording, Traced, on_jdks};
+use crate::support::{Jdk, Program, Recording, TraceLog, on_jdks};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ fn classes(recording: &Recording) -> BTreeMap<String, String> {
 }
 
 /// What a record says: who took what while holding what, in classes.
-fn nestings(traced: &Traced) -> Vec<(String, String, Vec<String>)> {
+fn nestings(traced: &TraceLog) -> Vec<(String, String, Vec<String>)> {
     let text = |record: &Value, key: &str| record[key].as_str().unwrap().to_owned();
     let records = traced.records("nest").map(|nest| {
         let outer = nest["outer"].as_array().unwrap().iter();

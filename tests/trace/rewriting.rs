@@ -1,8 +1,8 @@
 //! Programs with probes in them do what they did without.
 
 use crate::support::{
-    Jdk, Program, Recording, Taken, agent, beside_others, classes, err, info, on_jdks, out, output,
-    root, skip, subject_jar, text,
+    AcquisitionSum, Jdk, Program, Recording, agent, beside_others, classes, err, info, on_jdks,
+    out, output, root, skip, subject_jar, text,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -65,13 +65,14 @@ fn check_locks_after_an_overflow(recording: &Recording) {
     ] {
         for (method, acquisitions) in methods {
             let at = format!("tyrion.selfcheck.Overflow${class}.{method}(");
-            let mut got = Taken::default();
+            let mut got = AcquisitionSum::default();
             for cell in traced.records("acquisitions") {
                 if cell["at"].as_str().unwrap().starts_with(&at) {
-                    got += Taken::from_json(cell);
+                    got += AcquisitionSum::from_json(cell);
                 }
             }
-            let expected = Taken { acquisitions: *acquisitions, ..Taken::default() };
+            let expected =
+                AcquisitionSum { acquisitions: *acquisitions, ..AcquisitionSum::default() };
             assert_eq!(got, expected, "{class}.{method}");
         }
     }

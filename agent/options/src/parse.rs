@@ -15,7 +15,7 @@ use std::{
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
-use tyrion_wire::harmless;
+use tyrion_harmless as harmless;
 
 /// What is wrong with options, and those that say what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]

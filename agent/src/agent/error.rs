@@ -4,7 +4,7 @@ use crate::{jvm::JvmError, log::Trouble, spawn::NoThread, trace::TraceError};
 use jvmti_bindings::sys::jvmti::jvmtiError;
 use std::{fmt::Display, path::Path};
 use thiserror::Error;
-use tyrion_wire::harmless;
+use tyrion_harmless as harmless;
 
 /// Why recording does not begin, or change. The user reads it as it is, in one line.
 #[derive(Debug, Error)]

@@ -13,7 +13,7 @@ use std::{
 };
 
 /// An agent, packed.
-struct Packed {
+struct PackedAgent {
     libc: &'static str,
     /// Tells builds apart, so that none replaces the file of another.
     build: &'static str,

@@ -52,13 +52,13 @@ impl fmt::Display for Libc {
 
 /// A kind of processor, by its number in ELF files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Machine {
+pub struct ElfMachine {
     number: u16,
     /// Whether its programs are those of the usual 64 bits, little-endian.
     is_usual: bool,
 }
 
-impl fmt::Display for Machine {
+impl fmt::Display for ElfMachine {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.number, self.is_usual) {
             (3, _) => to.write_str("x86 with 32 bits"),
@@ -75,7 +75,7 @@ impl fmt::Display for Machine {
 /// What a file is built for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elf {
-    pub machine: Machine,
+    pub machine: ElfMachine,
     /// `None` for what needs no C library, or another one.
     pub libc: Option<Libc>,
 }
@@ -98,7 +98,7 @@ impl Elf {
         }
         let read = if header[5] == BIG_ENDIAN { u16::from_be_bytes } else { u16::from_le_bytes };
         let is_usual = header[4..6] == USUAL;
-        let machine = Machine { number: read(part(&header, 18)?), is_usual };
+        let machine = ElfMachine { number: read(part(&header, 18)?), is_usual };
         if !is_usual {
             // No agent is for it: what C library it needs does not matter.
             return Some(Elf { machine, libc: None });
@@ -262,7 +262,7 @@ mod tests {
             (library(b"libm.so.6\0"), None),
             (file(&[], b""), None),
         ] {
-            let machine = Machine { number: 183, is_usual: true };
+            let machine = ElfMachine { number: 183, is_usual: true };
             assert_eq!(read(&bytes), Some(Elf { machine, libc }));
         }
         for (kind, at, number, named) in [

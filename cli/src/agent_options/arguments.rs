@@ -10,18 +10,18 @@ use std::ffi::OsStr;
 use tyrion_options::{Counts, Entry, Form, Options, Reach, SampleOptions, TABLE, join_escaped};
 
 /// Options that were given, by the agent's names, in the order of the table.
-type Given = Vec<(&'static str, String)>;
+type OptionValues = Vec<(&'static str, String)>;
 
 /// What the agent shall do. The same names are keys in `-agentpath:…=key=value`.
 #[derive(Clone, Debug, Default)]
 pub struct AgentOptions {
-    pub(super) given: Given,
+    pub(super) given: OptionValues,
 }
 
 /// How threads shall be sampled: what `tyrion sample` has of the agent's options.
 #[derive(Clone, Debug, Default)]
 pub struct SamplingOptions {
-    given: Given,
+    given: OptionValues,
     /// Which threads, if the user said it.
     pub threads: Option<Regex>,
 }
@@ -43,9 +43,9 @@ fn is_depth(entry: &Entry) -> bool {
 
 /// A value that the agent takes. Others are refused with its words.
 #[derive(Clone)]
-struct Checked(&'static Entry);
+struct OptionParser(&'static Entry);
 
-impl TypedValueParser for Checked {
+impl TypedValueParser for OptionParser {
     type Value = String;
 
     fn parse_ref(
@@ -82,7 +82,7 @@ fn argument(entry: &'static Entry) -> Arg {
     let argument = Arg::new(entry.name)
         .long(entry.name)
         .value_name(entry.value_name)
-        .value_parser(Checked(entry))
+        .value_parser(OptionParser(entry))
         .help(help(entry, ""))
         .help_heading(match entry.counts {
             Counts::Always => "Agent",
@@ -101,7 +101,7 @@ fn argument(entry: &'static Entry) -> Arg {
 }
 
 /// The values of these options; several of one option become a list.
-fn given(matches: &ArgMatches, entries: impl Iterator<Item = &'static Entry>) -> Given {
+fn given(matches: &ArgMatches, entries: impl Iterator<Item = &'static Entry>) -> OptionValues {
     let value = |entry: &'static Entry| {
         let values: Vec<&str> =
             matches.get_many::<String>(entry.name)?.map(String::as_str).collect();
@@ -190,7 +190,7 @@ impl SamplingOptions {
 
     /// With all about sampling that the user did not say as it is by default,
     /// whatever the agent was told before.
-    pub(super) fn complete(&self) -> Given {
+    pub(super) fn complete(&self) -> OptionValues {
         let complete = sampling_options().filter_map(|entry| match self.value(entry.name) {
             Some(value) => Some((entry.name, value.to_owned())),
             None if is_depth(entry) => None,

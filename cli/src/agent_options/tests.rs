@@ -1,19 +1,13 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use super::*;
-use crate::commands::Cli;
+use crate::{commands::Cli, usage::CommandLine};
 use clap::{CommandFactory, Parser};
 use tyrion_options::{Form, Reach, TABLE};
 
-#[derive(Parser)]
-struct Line {
-    #[command(flatten)]
-    agent: AgentOptions,
-}
-
 fn parse(line: &str) -> Result<AgentOptions, clap::Error> {
     let words = std::iter::once("x").chain(line.split_whitespace());
-    Line::try_parse_from(words).map(|line| line.agent)
+    CommandLine::<AgentOptions>::try_parse_from(words).map(|line| line.args)
 }
 
 /// The words of a command around one of the agent's options.

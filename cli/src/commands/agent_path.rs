@@ -2,12 +2,12 @@
 
 use crate::{
     agent::{self, AGENT, Libc},
-    outcome::{CommandResult, Done, Failure},
+    outcome::{CommandResult, Failure, print},
 };
 use clap::Args;
 use std::{
     fs::{File, Permissions},
-    io::{self, IsTerminal, Write},
+    io::{self, IsTerminal},
     os::unix::{ffi::OsStrExt, fs::PermissionsExt},
     path::{Path, PathBuf},
 };
@@ -46,13 +46,11 @@ pub fn run(args: AgentPathArgs) -> CommandResult {
             .map_err(|error| Failure::new(format!("{}: {error}", folder.join(AGENT).display())))?,
         None => agent,
     };
-    let mut out = std::io::stdout();
-    let written = match out.is_terminal() {
-        true => writeln!(out, "{}", harmless::text(&path.to_string_lossy())),
+    print(match io::stdout().is_terminal() {
+        true => format!("{}\n", harmless::text(&path.to_string_lossy())).into_bytes(),
         // To the byte, for what the shell puts into a command.
-        false => out.write_all(&[path.as_os_str().as_bytes(), b"\n"].concat()),
-    };
-    written.map(|()| Done::Whole).map_err(|error| Failure::writing("stdout", &error))
+        false => [path.as_os_str().as_bytes(), b"\n"].concat(),
+    })
 }
 
 /// The program of a JVM that is named by its process id.

@@ -1,8 +1,8 @@
 //! `tyrion api-jar`: the library by which programs speak to the agent.
 
 use crate::{
-    files::Target,
-    outcome::{CommandResult, Done, tell},
+    files::OutputTarget,
+    outcome::{CommandResult, Completion, tell},
 };
 use clap::Args;
 use std::path::PathBuf;
@@ -25,11 +25,11 @@ pub struct ApiJarArgs {
 
 /// Writes the library.
 pub fn run(args: ApiJarArgs) -> CommandResult {
-    let target = Target::of(&args.output);
+    let target = OutputTarget::of(&args.output);
     target.spare_logs()?;
     target.write(|out| out.write_all(JAR))?;
-    if let Target::File(path) = &target {
+    if let OutputTarget::File(path) = &target {
         tell(&format!("wrote {}", path.display()));
     }
-    Ok(Done::Whole)
+    Ok(Completion::Whole)
 }

@@ -6,15 +6,15 @@ use crate::{
     jvm::{
         attach::{check_interrupts, java_release, load},
         names::{JvmName, jvm_name, program_of},
+        process::{
+            JvmProcess,
+            exchange::{Exchange, sweep},
+            folder::Folder,
+            reach::TEMPORARY,
+        },
     },
-    logs::Files,
-    outcome::{CommandResult, Done, Failure, tell, tell_step},
-    target::{
-        Target,
-        exchange::{Exchange, sweep},
-        folder::Folder,
-        reach::TEMPORARY,
-    },
+    logs::LogFiles,
+    outcome::{self, CommandResult, Failure, tell, tell_step},
 };
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -22,7 +22,6 @@ use std::{
     borrow::Cow,
     cell::RefCell,
     fs::File,
-    io::Write,
     path::{Path, PathBuf},
     rc::Rc,
     time::{Duration, Instant},
@@ -106,7 +105,7 @@ pub(super) struct TrustArgs {
 const OWN_CPU: &str = "cpu_";
 
 /// What the agent answers: keys and values.
-pub(super) type Reply = Vec<(String, String)>;
+pub(super) type AgentReply = Vec<(String, String)>;
 
 /// A value of an answer; empty when it is not there.
 pub(super) fn value<'a>(reply: &'a [(String, String)], key: &str) -> &'a str {
@@ -193,7 +192,7 @@ pub fn status(args: JvmArgs) -> CommandResult {
 
 fn tell_answer(
     args: &JvmArgs,
-    ask: impl FnOnce(&Agent) -> Result<Reply, Failure>,
+    ask: impl FnOnce(&Agent) -> Result<AgentReply, Failure>,
 ) -> CommandResult {
     let agent = Agent::find(&args.jvm, args.trust)?;
     let answer = ask(&agent)?;
@@ -202,7 +201,7 @@ fn tell_answer(
 
 /// The agent in a JVM, loaded or not yet.
 pub(super) struct Agent {
-    jvm: Target,
+    jvm: JvmProcess,
     temporary: Rc<Folder>,
     own: File,
     own_path: PathBuf,
@@ -220,8 +219,8 @@ impl Agent {
         let pid = name.pid()?;
         tell_step(|| format!("process {pid} runs {}", program_of(pid)));
         // Where only root may look, perhaps.
-        let own = agent::Opened::all();
-        let mut jvm = Target::enter(pid).map_err(Failure::Failed)?;
+        let own = agent::AgentFiles::all();
+        let mut jvm = JvmProcess::enter(pid).map_err(Failure::Failed)?;
         if trust.trust_tmp {
             jvm.trust_temporary().map_err(Failure::Failed)?;
         }
@@ -253,7 +252,7 @@ impl Agent {
     }
 
     /// The JVM's files.
-    pub(super) fn files(&self) -> &dyn Files {
+    pub(super) fn files(&self) -> &dyn LogFiles {
         &self.jvm
     }
 
@@ -304,7 +303,7 @@ impl Agent {
         options: &AgentOptions,
         log: Option<&Path>,
         is_named: bool,
-    ) -> Result<(Reply, Exchange), Failure> {
+    ) -> Result<(AgentReply, Exchange), Failure> {
         log.map_or(Ok(()), check_sent_file)?;
         if !self.is_loaded() {
             self.jvm.check_library(&self.own).map_err(Failure::Failed)?;
@@ -349,7 +348,7 @@ impl Agent {
     ///
     /// # Errors
     /// When it cannot, or is not loaded.
-    pub(super) fn stop(&self) -> Result<Reply, Failure> {
+    pub(super) fn stop(&self) -> Result<AgentReply, Failure> {
         self.ask(("command", "stop"))
     }
 
@@ -357,7 +356,7 @@ impl Agent {
     ///
     /// # Errors
     /// When it cannot.
-    pub(super) fn end_sample(&self, number: u64) -> Result<Reply, Failure> {
+    pub(super) fn end_sample(&self, number: u64) -> Result<AgentReply, Failure> {
         self.ask(("end-sample", &number.to_string()))
     }
 
@@ -365,14 +364,14 @@ impl Agent {
     ///
     /// # Errors
     /// When it does not tell.
-    pub(super) fn status(&self) -> Result<Reply, Failure> {
+    pub(super) fn status(&self) -> Result<AgentReply, Failure> {
         if !self.is_loaded() {
             return Ok(vec![("state".to_owned(), "not loaded".to_owned())]);
         }
         self.ask(("command", "status"))
     }
 
-    fn ask(&self, asked: (&str, &str)) -> Result<Reply, Failure> {
+    fn ask(&self, asked: (&str, &str)) -> Result<AgentReply, Failure> {
         let library = self.loaded.borrow().clone();
         let library = library.ok_or_else(|| Failure::new("the agent is not loaded"))?;
         let exchange = self.exchange()?;
@@ -387,7 +386,7 @@ impl Agent {
     }
 
     /// Waits for the answer.
-    fn reply(&self, exchange: &Exchange) -> Result<Reply, Failure> {
+    fn reply(&self, exchange: &Exchange) -> Result<AgentReply, Failure> {
         let begin = Instant::now();
         loop {
             if let Some(text) = exchange.reply().map_err(Failure::Failed)? {
@@ -417,7 +416,7 @@ fn with_reply<'a>(exchange: &'a Exchange, more: &[(&'a str, &'a str)]) -> Vec<(&
 }
 
 /// Takes an answer apart, which is `key=value` lines and nothing else.
-fn read_reply(text: &str) -> Result<Reply, Failure> {
+fn read_reply(text: &str) -> Result<AgentReply, Failure> {
     let is_key = |key: &str| {
         !key.is_empty()
             && key.bytes().all(|byte| byte.is_ascii_lowercase() || b"-_".contains(&byte))
@@ -430,7 +429,7 @@ fn read_reply(text: &str) -> Result<Reply, Failure> {
         }
         Some((key.to_owned(), value.to_owned()))
     };
-    let reply: Option<Reply> = text.lines().map(pair).collect();
+    let reply: Option<AgentReply> = text.lines().map(pair).collect();
     let reply = reply.filter(|reply| !reply.is_empty() && reply.len() <= MOST_LINES);
     let reply =
         reply.ok_or_else(|| Failure::new("the answer does not come from Tyrion's agent"))?;
@@ -481,8 +480,7 @@ fn print(answer: &[(String, String)], here: &Path, as_json: bool) -> CommandResu
         });
         lines.chain(own).collect()
     };
-    let written = std::io::stdout().write_all(text.as_bytes());
-    written.map(|()| Done::Whole).map_err(|error| Failure::writing("stdout", &error))
+    outcome::print(text)
 }
 
 #[cfg(test)]

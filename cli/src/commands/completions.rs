@@ -1,10 +1,9 @@
 //! `tyrion completions`.
 
 use super::Cli;
-use crate::outcome::{CommandResult, Done, Failure};
+use crate::outcome::{CommandResult, print};
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
-use std::io::Write;
 
 /// Which shell.
 #[derive(Args, Debug)]
@@ -18,6 +17,5 @@ pub struct CompletionsArgs {
 pub fn run(args: CompletionsArgs) -> CommandResult {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "tyrion", &mut script);
-    let written = std::io::stdout().write_all(&script);
-    written.map(|()| Done::Whole).map_err(|error| Failure::writing("stdout", &error))
+    print(script)
 }

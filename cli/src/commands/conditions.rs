@@ -1,6 +1,6 @@
 //! `--fail-if`, for pipelines: of `report` and `diff`.
 
-use crate::outcome::{CommandResult, Done, Failure, tell_error};
+use crate::outcome::{CommandResult, Completion, Failure, tell_error};
 use clap::Args;
 use std::fmt::Write;
 use tyrion_report::{
@@ -61,10 +61,10 @@ impl ConditionArgs {
     /// When the logs do not tell: what is not known is no success.
     pub fn check(
         &self,
-        done: Done,
+        done: Completion,
         findings: &Findings<'_>,
         before: Option<&Findings<'_>>,
-    ) -> Result<Done, Failure> {
+    ) -> Result<Completion, Failure> {
         if self.conditions.is_empty() {
             return Ok(done);
         }
@@ -90,7 +90,7 @@ impl ConditionArgs {
                 holds = true;
             }
         }
-        Ok(if holds { Done::Held } else { done })
+        Ok(if holds { Completion::Held } else { done })
     }
 
     /// As [`ConditionArgs::check`], after the answers were written, or not.
@@ -100,7 +100,7 @@ impl ConditionArgs {
     pub fn check_written(
         &self,
         written: Result<(), Failure>,
-        done: Done,
+        done: Completion,
         findings: &Findings<'_>,
         before: Option<&Findings<'_>>,
     ) -> CommandResult {
@@ -117,7 +117,7 @@ fn after_writing(
     match written {
         Ok(()) => check(),
         Err(Failure::ClosedPipe) => match check()? {
-            Done::Held => Ok(Done::Held),
+            Completion::Held => Ok(Completion::Held),
             _ => Err(Failure::ClosedPipe),
         },
         Err(failure) => Err(failure),
@@ -139,9 +139,9 @@ mod tests {
     fn what_holds_is_told_to_those_who_read_no_further() {
         let closed = || Err(Failure::ClosedPipe);
         let ends = |written, done| after_writing(written, || Ok(done));
-        assert!(matches!(ends(Ok(()), Done::Held), Ok(Done::Held)));
-        assert!(matches!(ends(closed(), Done::Held), Ok(Done::Held)));
-        for done in [Done::Whole, Done::Partly] {
+        assert!(matches!(ends(Ok(()), Completion::Held), Ok(Completion::Held)));
+        assert!(matches!(ends(closed(), Completion::Held), Ok(Completion::Held)));
+        for done in [Completion::Whole, Completion::Partly] {
             assert!(matches!(ends(closed(), done), Err(Failure::ClosedPipe)));
         }
         let unknown = after_writing(closed(), || Err(Failure::new("the logs do not tell")));

@@ -4,7 +4,7 @@ mod shown;
 mod style;
 
 use crate::{
-    files::{Target, say_written},
+    files::{OutputTarget, say_written},
     filters::{FilterArgs, JobsArg, ShapeArgs},
     inputs::InputArgs,
     logs,
@@ -15,12 +15,12 @@ use clap::{
     Args,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use shown::{InLog, Shown};
+use shown::{InLog, ProfileParts};
 use std::{
     io::{self, Write},
     path::PathBuf,
 };
-use style::Style;
+use style::RenderStyle;
 pub(super) use style::attribute;
 use tyrion_converters::outputs::{
     By, FORMATS, Feature, Format, Metric, Metrics, OutputOptions, Stream, by_name, names_where,
@@ -58,7 +58,7 @@ const MANY_SAMPLES: usize = 200_000;
   tyrion convert --to all -o results --since 30s --until 90s report.log")]
 pub struct ConvertArgs {
     /// The format to write, or all
-    #[arg(long, value_name = "FORMAT", value_parser = Formats)]
+    #[arg(long, value_name = "FORMAT", value_parser = format_names())]
     to: &'static str,
     /// Where to write: a file, - for stdout, or with --to all a folder
     /// [default: a name that depends on the format, in the current folder]
@@ -68,7 +68,7 @@ pub struct ConvertArgs {
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
     #[command(flatten)]
-    style: Style,
+    style: RenderStyle,
     #[command(flatten)]
     shape: ShapeArgs,
     #[command(flatten)]
@@ -80,31 +80,13 @@ pub struct ConvertArgs {
 }
 
 /// The names in the registry of formats, as values of an option.
-#[derive(Clone)]
-pub(super) struct Formats;
-
-impl TypedValueParser for Formats {
-    type Value = &'static str;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        arg: Option<&clap::Arg>,
-        value: &std::ffi::OsStr,
-    ) -> Result<&'static str, clap::Error> {
-        let names = FORMATS.iter().map(|format| format.name).chain([ALL]);
-        let inner = PossibleValuesParser::new(names.clone());
-        let given = inner.parse_ref(command, arg, value)?;
-        // The parser above lets only these names through.
-        Ok(names.into_iter().find(|name| *name == given).unwrap_or(ALL))
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let formats = FORMATS.iter().map(|f| PossibleValue::new(f.name).help(about(f)));
-        let files: Vec<&str> = FORMATS.iter().map(|format| format.default_file).collect();
-        let all = PossibleValue::new(ALL).help(format!("Every format: {}", files.join(", ")));
-        Some(Box::new(formats.chain([all])))
-    }
+pub(super) fn format_names() -> impl TypedValueParser<Value = &'static str> {
+    let formats = FORMATS.iter().map(|format| PossibleValue::new(format.name).help(about(format)));
+    let files: Vec<&str> = FORMATS.iter().map(|format| format.default_file).collect();
+    let all = PossibleValue::new(ALL).help(format!("Every format: {}", files.join(", ")));
+    // The parser lets only these names through.
+    PossibleValuesParser::new(formats.chain([all]))
+        .map(|given| by_name(&given).map_or(ALL, |format| format.name))
 }
 
 /// A format's line of help.
@@ -133,20 +115,20 @@ pub fn run(args: ConvertArgs) -> CommandResult {
     for (_, target) in &targets {
         target.spare_logs()?;
     }
-    let job = Job { args: &args, filter, logs, targets, options: style.options() };
+    let job = Conversion { args: &args, filter, logs, targets, options: style.options() };
     args.jobs.run(|| job.run())?
 }
 
 /// What is to be converted, and what into.
-struct Job<'a> {
+struct Conversion<'a> {
     args: &'a ConvertArgs,
     filter: Filter,
     logs: Vec<Recording>,
-    targets: Vec<(&'static Format, Target)>,
+    targets: Vec<(&'static Format, OutputTarget)>,
     options: OutputOptions,
 }
 
-impl Job<'_> {
+impl Conversion<'_> {
     fn run(&self) -> CommandResult {
         let args = self.args;
         let (sums, lacks_owners) = self.aggregate();
@@ -176,7 +158,7 @@ impl Job<'_> {
         for line in notes.lines().into_iter().chain(of_timeline) {
             tell(&format!("note: {line}"));
         }
-        let made = Made { profile: &profile, timeline: timeline.as_ref() };
+        let made = OutputSource { profile: &profile, timeline: timeline.as_ref() };
         self.write(made, lacks_owners)?;
         Ok(done)
     }
@@ -197,8 +179,8 @@ impl Job<'_> {
     }
 
     /// What outputs show, when it was told what of that the filters leave nothing of.
-    fn shown(&self, sums: &Aggregate) -> Result<Shown, Failure> {
-        let shown = Shown::of(&self.targets, &self.options, &sums.profile);
+    fn shown(&self, sums: &Aggregate) -> Result<ProfileParts, Failure> {
+        let shown = ProfileParts::of(&self.targets, &self.options, &sums.profile);
         let waits = sums.events.saturating_add(sums.folded);
         let in_log = InLog { waits, acquisitions: sums.acquisitions };
         let missing = shown.missing(&sums.profile, &in_log, &self.filter);
@@ -212,7 +194,7 @@ impl Job<'_> {
         Ok(shown)
     }
 
-    fn write(&self, made: Made<'_>, lacks_owners: bool) -> Result<(), Failure> {
+    fn write(&self, made: OutputSource<'_>, lacks_owners: bool) -> Result<(), Failure> {
         let of_samples = targets_of_samples(self.args, made.profile);
         for (_, target, _) in &of_samples {
             target.spare_logs()?;
@@ -249,7 +231,7 @@ fn tell_many_samples(profile: &Profile, lacks_owners: bool) {
 }
 
 /// Whether waits are shown by an output that tells who had the lock.
-fn shows_owners(targets: &[(&'static Format, Target)], options: &OutputOptions) -> bool {
+fn shows_owners(targets: &[(&'static Format, OutputTarget)], options: &OutputOptions) -> bool {
     let is_by_waiter = !matches!(options.by, Some(By::Holder | By::Waker));
     let labels = targets.iter().any(|(format, _)| format.follows(Feature::ThreadLabel));
     options.thread_label && is_by_waiter && labels
@@ -260,13 +242,13 @@ fn shows_owners(targets: &[(&'static Format, Target)], options: &OutputOptions) 
 fn targets_of_samples(
     args: &ConvertArgs,
     profile: &Profile,
-) -> Vec<(&'static Format, Target, OutputOptions)> {
+) -> Vec<(&'static Format, OutputTarget, OutputOptions)> {
     let has_both = !profile.lacks_waits && !profile.samples.is_empty();
     let style = args.style.of_samples().filter(|_| args.to == ALL && has_both);
     let Some(style) = style else { return Vec::new() };
     let folder = args.output.clone().unwrap_or_default();
     let draws = FORMATS.iter().filter(|format| format.can_show(Metric::Wall));
-    let target = |format| Target::File(folder.join(default_file(format, &style)));
+    let target = |format| OutputTarget::File(folder.join(default_file(format, &style)));
     draws.map(|format| (format, target(format), style.options())).collect()
 }
 
@@ -291,10 +273,10 @@ fn samples(profile: &Profile) -> usize {
 }
 
 /// That what consists of a folder can be written there.
-fn check_folder(format: &Format, target: &Target) -> Result<(), Failure> {
+fn check_folder(format: &Format, target: &OutputTarget) -> Result<(), Failure> {
     let name = format.name;
     match target {
-        Target::File(path) if path.is_file() => Err(Failure::Usage(format!(
+        OutputTarget::File(path) if path.is_file() => Err(Failure::Usage(format!(
             "{name} is a folder of files, and {} is a file; name a folder with -o",
             path.display()
         ))),
@@ -306,7 +288,10 @@ fn check_folder(format: &Format, target: &Target) -> Result<(), Failure> {
 }
 
 /// What is written where. A stream can take but one file.
-fn targets(args: &ConvertArgs, style: &Style) -> Result<Vec<(&'static Format, Target)>, Failure> {
+fn targets(
+    args: &ConvertArgs,
+    style: &RenderStyle,
+) -> Result<Vec<(&'static Format, OutputTarget)>, Failure> {
     let targets = named_targets(args, style)?;
     for (format, target) in &targets {
         if matches!(format.stream, Stream::Folder(_)) {
@@ -324,9 +309,9 @@ fn targets(args: &ConvertArgs, style: &Style) -> Result<Vec<(&'static Format, Ta
 
 fn named_targets(
     args: &ConvertArgs,
-    style: &Style,
-) -> Result<Vec<(&'static Format, Target)>, Failure> {
-    let target = args.output.as_deref().map(Target::of);
+    style: &RenderStyle,
+) -> Result<Vec<(&'static Format, OutputTarget)>, Failure> {
+    let target = args.output.as_deref().map(OutputTarget::of);
     if args.to == ALL {
         let folder = args.output.clone().unwrap_or_default();
         if target.is_some_and(|target| target.is_stream()) || folder.is_file() {
@@ -339,16 +324,16 @@ fn named_targets(
                 .map_err(|error| Failure::writing(&folder.display().to_string(), &error))?;
         }
         let target = |format: &'static Format| {
-            (format, Target::File(folder.join(default_file(format, style))))
+            (format, OutputTarget::File(folder.join(default_file(format, style))))
         };
         return Ok(FORMATS.iter().map(target).collect());
     }
     let format = by_name(args.to).ok_or_else(|| Failure::new("unknown format"))?;
-    let target = target.unwrap_or_else(|| Target::File(default_file(format, style)));
+    let target = target.unwrap_or_else(|| OutputTarget::File(default_file(format, style)));
     Ok(vec![(format, target)])
 }
 
-fn default_file(format: &Format, style: &Style) -> PathBuf {
+fn default_file(format: &Format, style: &RenderStyle) -> PathBuf {
     let Some((stem, extension)) = format.default_file.split_once('.') else {
         return format.default_file.into();
     };
@@ -382,9 +367,9 @@ pub(super) fn write_usual(to: &str, logs: &[Recording], filter: &Filter) -> Resu
     let timeline = formats()
         .any(Format::shows_times)
         .then(|| Timeline::new(Source { logs, filter, ids, profile, packages: &[] }));
-    let made = Made { profile, timeline: timeline.as_ref() };
+    let made = OutputSource { profile, timeline: timeline.as_ref() };
     for format in formats() {
-        let target = Target::File(format.default_file.into());
+        let target = OutputTarget::File(format.default_file.into());
         target.spare_logs()?;
         write(format, &target, made, &OutputOptions::default())?;
     }
@@ -393,13 +378,13 @@ pub(super) fn write_usual(to: &str, logs: &[Recording], filter: &Filter) -> Resu
 
 /// What outputs are made of.
 #[derive(Clone, Copy)]
-struct Made<'a> {
+struct OutputSource<'a> {
     profile: &'a Profile,
     /// There if any output is made of it.
     timeline: Option<&'a Timeline<'a>>,
 }
 
-impl Made<'_> {
+impl OutputSource<'_> {
     fn write(
         self,
         format: &Format,
@@ -418,12 +403,12 @@ impl Made<'_> {
 
 fn write(
     format: &Format,
-    target: &Target,
-    made: Made<'_>,
+    target: &OutputTarget,
+    made: OutputSource<'_>,
     options: &OutputOptions,
 ) -> Result<(), Failure> {
     let stream = || target.write(|out| made.write(format, options, out));
-    let Target::File(path) = target else { return stream() };
+    let OutputTarget::File(path) = target else { return stream() };
     if target.is_stream() {
         return stream();
     }
@@ -448,19 +433,14 @@ fn write(
 #[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 mod tests {
     use super::*;
+    use crate::usage::CommandLine;
     use clap::Parser;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        convert: ConvertArgs,
-    }
 
     #[test]
     fn each_value_has_a_file_of_its_own() {
         let file = |line: &str| {
             let words = std::iter::once("convert").chain(line.split(' ')).chain(["a.log"]);
-            let args = Line::try_parse_from(words).unwrap().convert;
+            let args = CommandLine::<ConvertArgs>::try_parse_from(words).unwrap().args;
             default_file(by_name(args.to).unwrap(), &args.style).display().to_string()
         };
         assert_eq!(file("--to flamegraph"), "waits.svg");

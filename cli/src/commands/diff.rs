@@ -4,12 +4,12 @@ mod pictures;
 
 use super::conditions::{ConditionArgs, metrics_help};
 use crate::{
-    files::Target,
+    files::OutputTarget,
     filters::{FilterArgs, JobsArg},
     inputs::InputArgs,
     logs,
-    outcome::{CommandResult, Done, Failure, tell},
-    progress, terminal,
+    outcome::{CommandResult, Completion, Failure, tell},
+    progress,
 };
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ pub struct DiffArgs {
     json: bool,
     /// Write files for a visualizer instead of the tables
     #[arg(long, value_enum, value_name = "FORMAT")]
-    to: Option<Format>,
+    to: Option<DiffFormat>,
     /// Where to write: a file, or - for stdout; with --to pprof a folder
     /// [default: stdout; diff.svg; this folder]
     #[arg(short, long, value_name = "PATH")]
@@ -57,7 +57,7 @@ pub struct DiffArgs {
     /// Whose waits set the widths of the flame graph; what is new has no width
     /// before, what has vanished none after [default: the side with more wait]
     #[arg(long, value_enum, value_name = "SIDE")]
-    widths: Option<Side>,
+    widths: Option<DiffSide>,
     #[command(flatten)]
     conditions: ConditionArgs,
     #[command(flatten)]
@@ -70,7 +70,7 @@ pub struct DiffArgs {
 
 /// What to write for visualizers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum DiffFormat {
     /// Flame graph (SVG) in which red means more than before, blue less
     Flamegraph,
     /// before.pb.gz and after.pb.gz, for go tool pprof -diff_base
@@ -79,7 +79,7 @@ enum Format {
 
 /// One of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Side {
+enum DiffSide {
     /// The logs before
     Before,
     /// The logs after
@@ -128,7 +128,8 @@ pub fn run(args: DiffArgs) -> CommandResult {
         if args.to.is_some() && has_nothing(&before) && has_nothing(&after) {
             return Err(Failure::new("no waits passed the filters; nothing was written"));
         }
-        let done = if done.contains(&Done::Partly) { Done::Partly } else { Done::Whole };
+        let done =
+            if done.contains(&Completion::Partly) { Completion::Partly } else { Completion::Whole };
         if before.is_trace() != after.is_trace() {
             tell("note: one side was recorded in trace mode, which itself makes locks slower");
         }
@@ -142,7 +143,7 @@ pub fn run(args: DiffArgs) -> CommandResult {
 }
 
 /// Says what a reader should know about a side.
-fn tell_state(findings: &Findings<'_>, side: &str, filtered: bool) -> Done {
+fn tell_state(findings: &Findings<'_>, side: &str, filtered: bool) -> Completion {
     let sums = &findings.aggregate;
     if let Some(note) = nothing_left(sums, filtered) {
         tell(&format!("note: {side}: {note}"));
@@ -165,18 +166,14 @@ fn nothing_left(sums: &Aggregate, filtered: bool) -> Option<String> {
 fn write(args: &DiffArgs, pair: &Pair<'_>, options: &ReportOptions) -> Result<(), Failure> {
     let diff = pair.diff(&args.terms(pair), options);
     let diff = diff.map_err(|error| Failure::new(error.to_string()))?;
-    let target = args.output.as_deref().map_or(Target::Stdout, Target::of);
+    let target = args.output.as_deref().map_or(OutputTarget::Stdout, OutputTarget::of);
     let text = if args.json {
         let tyrion = env!("CARGO_PKG_VERSION");
         let json = serde_json::to_string_pretty(&Document { tyrion, schema: SCHEMA, diff: &diff });
         let json = json.map_err(|error| Failure::new(error.to_string()))?;
         escaped(&json).into_owned() + "\n"
     } else {
-        let style = match target {
-            Target::Stdout => terminal::style(),
-            Target::File(_) => text::Style::default(),
-        };
-        text::view(&view(&diff), &style)
+        text::view(&view(&diff), &target.style())
     };
     target.write(|out| out.write_all(text.as_bytes()))
 }
@@ -212,7 +209,7 @@ impl DiffArgs {
     /// Refuses what would have no effect.
     fn check(&self) -> Result<(), Failure> {
         let refuse = |text: &str| Err(Failure::Usage(text.to_owned()));
-        if self.widths.is_some() && self.to != Some(Format::Flamegraph) {
+        if self.widths.is_some() && self.to != Some(DiffFormat::Flamegraph) {
             return refuse("--widths is for --to flamegraph");
         }
         if self.filters.names_states() {
@@ -223,8 +220,8 @@ impl DiffArgs {
                 "--by-line is for the tables and --json; pictures distinguish methods only",
             );
         }
-        let output = self.output.as_deref().map(Target::of);
-        if self.to == Some(Format::Pprof) && output.is_some_and(|output| output.is_stream()) {
+        let output = self.output.as_deref().map(OutputTarget::of);
+        if self.to == Some(DiffFormat::Pprof) && output.is_some_and(|output| output.is_stream()) {
             return refuse("--to pprof writes two files; -o must name a folder");
         }
         Ok(())
@@ -235,16 +232,13 @@ impl DiffArgs {
 #[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 mod tests {
     use super::*;
+    use crate::usage::CommandLine;
     use clap::Parser;
 
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        diff: DiffArgs,
-    }
-
     fn parsed(line: &str) -> DiffArgs {
-        Line::try_parse_from(std::iter::once("diff").chain(line.split(' '))).unwrap().diff
+        CommandLine::<DiffArgs>::try_parse_from(std::iter::once("diff").chain(line.split(' ')))
+            .unwrap()
+            .args
     }
 
     /// The logs before and after.
@@ -297,7 +291,8 @@ mod tests {
     #[test]
     fn conditions_are_checked_when_the_line_is_read() {
         let line = ["diff", "--fail-if", "p98 > 1", "a", "b"];
-        let error = Line::try_parse_from(line).map(|_| ()).unwrap_err().to_string();
+        let error =
+            CommandLine::<DiffArgs>::try_parse_from(line).map(|_| ()).unwrap_err().to_string();
         assert!(error.contains("`p98` is not a metric"), "{error}");
     }
 }

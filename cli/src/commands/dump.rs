@@ -11,15 +11,15 @@ mod wake;
 use super::{
     cache::Cache,
     lock_names::{LockNames, name_of, shown_lock},
-    rendered::Stacks,
+    rendered::StackList,
     sample_filter::SampleFilter,
 };
 use crate::{
     filters::{FilterArgs, wants_pending, withheld},
     inputs::InputArgs,
     logs,
-    outcome::{CommandResult, Done, Failure},
-    terminal::{Escaped, Printable},
+    outcome::{CommandResult, Completion, Failure},
+    terminal::{EscapingWriter, Printable},
 };
 use clap::Args;
 use record::{JsonRecord, Long};
@@ -90,12 +90,12 @@ pub fn run(args: DumpArgs) -> CommandResult {
     let filter = args.filters.raw_filter()?;
     let out = BufWriter::new(io::stdout().lock());
     let dumped = match args.json {
-        true => write(&mut Escaped::new(out), &log, &filter, true),
+        true => write(&mut EscapingWriter::new(out), &log, &filter, true),
         false => write(&mut Printable(out), &log, &filter, false),
     };
     let damage = dumped.map_err(|error| Failure::writing("stdout", &error))?;
     logs::tell_damage(&damage);
-    Ok(if damage.is_empty() { Done::Whole } else { Done::Partly })
+    Ok(if damage.is_empty() { Completion::Whole } else { Completion::Partly })
 }
 
 /// Prints the records that the filter wants; returns what was damaged.
@@ -112,14 +112,14 @@ pub(super) fn write(
 }
 
 /// What a site is.
-struct Site {
+struct SiteWords {
     kind: WaitKind,
-    lock: Rc<Lock>,
+    lock: Rc<LockWords>,
     stack: u32,
 }
 
 /// A lock of waits, in words.
-struct Lock {
+struct LockWords {
     /// `java.lang.Object#7`.
     id: String,
     /// What the program calls it; may be empty.
@@ -127,7 +127,7 @@ struct Lock {
     class: String,
 }
 
-impl Lock {
+impl LockWords {
     fn text(&self) -> String {
         shown_lock(&self.name, &self.id)
     }
@@ -157,11 +157,11 @@ struct Dump<'a> {
     withheld: Withheld,
     json: bool,
     threads: Cache<u32, (String, bool)>,
-    locks: Cache<(u32, Node), Lock>,
+    locks: Cache<(u32, Node), LockWords>,
     /// Whether the filter wants a site.
     wanted: HashMap<u32, bool>,
     lock_names: LockNames<'a>,
-    stacks: Stacks<'a>,
+    stacks: StackList<'a>,
     sample_filter: SampleFilter<'a>,
     damage: Vec<Damage>,
 }
@@ -179,7 +179,7 @@ impl<'a> Dump<'a> {
             locks: Cache::new(),
             wanted: HashMap::new(),
             lock_names: LockNames::new(log, filter),
-            stacks: Stacks::new(log),
+            stacks: StackList::new(log),
             sample_filter: SampleFilter::new(log, filter),
             damage: log.damage().to_vec(),
         }
@@ -343,7 +343,7 @@ impl<'a> Dump<'a> {
     }
 
     /// Writes a record of a site in JSON, with what it has for being of one.
-    fn write_site(&self, out: &mut dyn Write, record: Value, site: &Site) -> io::Result<()> {
+    fn write_site(&self, out: &mut dyn Write, record: Value, site: &SiteWords) -> io::Result<()> {
         let record = add_group(record, self.names.group(site.stack).as_ref());
         let fields = add_name(record, &site.lock.name);
         JsonRecord { fields, long: [("stack", Long::Stack(&self.stacks, site.stack))] }.write(out)
@@ -356,7 +356,7 @@ impl<'a> Dump<'a> {
     }
 
     fn pending(&mut self, out: &mut dyn Write, pending: &Pending) -> io::Result<()> {
-        if !wants_pending(self.filter, (self.log, &self.withheld), pending) {
+        if !wants_pending(self.filter, self.log, &self.withheld, pending) {
             return Ok(());
         }
         if self.json {
@@ -382,7 +382,7 @@ impl<'a> Dump<'a> {
     }
 
     /// What a site is, if the filter wants it.
-    fn site(&mut self, id: u32) -> Option<Site> {
+    fn site(&mut self, id: u32) -> Option<SiteWords> {
         let (names, filter) = (self.names, self.filter);
         let site = *self.log.definitions().sites().get(id)?;
         let is_wanted = |regex| names.site_matches(regex, &site);
@@ -391,26 +391,26 @@ impl<'a> Dump<'a> {
                 .lock
                 .as_ref()
                 .is_none_or(|regex| *self.wanted.entry(id).or_insert_with(|| is_wanted(regex)));
-        wanted.then(|| Site { kind: site.kind, lock: self.lock_of(&site), stack: site.stack })
+        wanted.then(|| SiteWords { kind: site.kind, lock: self.lock_of(&site), stack: site.stack })
     }
 
     /// What the lock of a site is called.
-    fn lock_of(&mut self, site: &WaitSite) -> Rc<Lock> {
+    fn lock_of(&mut self, site: &WaitSite) -> Rc<LockWords> {
         let node = Locks::of(self.log).at_site(site);
         self.lock_as(site.lock, node)
     }
 
     /// What a lock is called.
-    fn lock(&mut self, id: u32) -> Rc<Lock> {
+    fn lock(&mut self, id: u32) -> Rc<LockWords> {
         let node = Locks::of(self.log).with_id(id);
         self.lock_as(id, node)
     }
 
-    fn lock_as(&mut self, id: u32, node: Node) -> Rc<Lock> {
+    fn lock_as(&mut self, id: u32, node: Node) -> Rc<LockWords> {
         let (names, log) = (self.names, self.log);
         self.locks.get((id, node), || {
             let (name, class) = (name_of(log, id, node), names.lock_class(id));
-            let lock = Lock { id: names.lock(id), name, class };
+            let lock = LockWords { id: names.lock(id), name, class };
             let len = lock.id.len() + lock.name.len() + lock.class.len();
             (lock, len)
         })

@@ -15,7 +15,7 @@ use crate::{
     logs,
     outcome::{CommandResult, Failure},
     progress, shell,
-    terminal::Escaped,
+    terminal::EscapingWriter,
 };
 use clap::Args;
 use questions::Questions;
@@ -36,7 +36,7 @@ use tyrion_model::{
     harmless, units,
 };
 use tyrion_report::{Collections, OwnCpu};
-use tyrion_wire::{WaitKind, header::RecordingState};
+use tyrion_wire::{WaitKind, header::RecordingState, slot::Pending};
 use walks::Walks;
 
 /// So many pauses are listed.
@@ -87,7 +87,7 @@ pub fn run(args: InfoArgs) -> CommandResult {
     let [log] = &logs;
     let mut out = BufWriter::new(std::io::stdout().lock());
     let written = match args.json {
-        true => to_json(&mut Escaped::new(&mut out), log, &found),
+        true => to_json(&mut EscapingWriter::new(&mut out), log, &found),
         false => out.write_all(to_text(log, &found).as_bytes()),
     };
     let written = written.and_then(|()| out.flush());
@@ -96,25 +96,26 @@ pub fn run(args: InfoArgs) -> CommandResult {
 }
 
 /// What is in a log.
-struct Found {
+struct LogContents {
     sums: Aggregate,
-    waiting: Waiting,
+    waiting: PendingCounts,
     traced: Option<TraceSums>,
     sampled: Option<SampleSums>,
 }
 
 /// How many threads were waiting when the log ended.
 #[derive(Clone, Copy, Default)]
-struct Waiting {
+struct PendingCounts {
     contention: usize,
     idle: usize,
 }
 
-impl Waiting {
-    fn count(log: &Recording, filter: &Filter) -> Waiting {
-        let of = (log, &filters::withheld(filter, log));
-        let wanted = log.pending().iter().filter(|pending| wants_pending(filter, of, pending));
-        let mut waiting = Waiting::default();
+impl PendingCounts {
+    fn count(log: &Recording, filter: &Filter) -> PendingCounts {
+        let withheld = filters::withheld(filter, log);
+        let is_wanted = |pending: &&Pending| wants_pending(filter, log, &withheld, pending);
+        let wanted = log.pending().iter().filter(is_wanted);
+        let mut waiting = PendingCounts::default();
         for pending in wanted {
             match pending.kind.is_contention() {
                 true => waiting.contention += 1,
@@ -125,7 +126,7 @@ impl Waiting {
     }
 }
 
-impl Found {
+impl LogContents {
     /// Whether nothing but samples was recorded, so that of waits nothing is
     /// known.
     fn lacks_waits(&self) -> bool {
@@ -152,12 +153,12 @@ fn read(
     filter: &Filter,
     charged: Kinds,
     progress: &(dyn Fn(u64) + Sync),
-) -> Found {
+) -> LogContents {
     let sums = aggregate(logs, filter, progress);
     let [log] = logs;
     let traced = trace::sum(log, filter, charged, &sums.profile);
-    let waiting = Waiting::count(log, filter);
-    Found { sums, waiting, traced, sampled: sampling::sum(log, filter) }
+    let waiting = PendingCounts::count(log, filter);
+    LogContents { sums, waiting, traced, sampled: sampling::sum(log, filter) }
 }
 
 /// What a log is worth: `whole`, or why not.
@@ -200,13 +201,13 @@ pub(super) fn printed(logs: &[Recording; 1], filter: &Filter, json: bool) -> Str
     String::from_utf8(out).unwrap()
 }
 
-fn to_json(out: &mut dyn Write, log: &Recording, found: &Found) -> io::Result<()> {
+fn to_json(out: &mut dyn Write, log: &Recording, found: &LogContents) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, &json_of(log, found))?;
     out.write_all(b"\n")
 }
 
 /// The JSON, which `docs/info.md` describes.
-fn json_of(log: &Recording, found: &Found) -> Value {
+fn json_of(log: &Recording, found: &LogContents) -> Value {
     let (facts, sums) = (log.facts(), &found.sums);
     let contention = sums.contention();
     let (contentions, wait_ns) = contention.total();
@@ -309,7 +310,7 @@ fn changed(log: &Recording, change: &OptionChange<'_>) -> Value {
     })
 }
 
-fn to_text(log: &Recording, found: &Found) -> String {
+fn to_text(log: &Recording, found: &LogContents) -> String {
     let mut out = String::new();
     // Writing into a string cannot fail.
     let _ = sections(&mut out, log, found);
@@ -319,8 +320,8 @@ fn to_text(log: &Recording, found: &Found) -> String {
     out
 }
 
-fn sections(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
-    let Found { sums, waiting, traced, sampled } = found;
+fn sections(out: &mut String, log: &Recording, found: &LogContents) -> std::fmt::Result {
+    let LogContents { sums, waiting, traced, sampled } = found;
     head(out, log, found)?;
     traced.as_ref().map_or(Ok(()), |traced| traced.to_text(out))?;
     sampled.as_ref().map_or(Ok(()), |sampled| sampled.to_text(out))?;
@@ -331,7 +332,7 @@ fn sections(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Resul
     still_waiting(out, log, *waiting)
 }
 
-fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
+fn head(out: &mut String, log: &Recording, found: &LogContents) -> std::fmt::Result {
     let (facts, sums) = (log.facts(), &found.sums);
     // What the log says of the program is one line, whatever it holds.
     let mut row = |key: &str, value: &str| {
@@ -419,7 +420,7 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
 
 /// How much there is. Of other formats the size of a record says nothing, and nothing was
 /// folded.
-fn sizes(log: &Recording, found: &Found) -> String {
+fn sizes(log: &Recording, found: &LogContents) -> String {
     let file = format!("{} bytes in all", units::thousands(log.file_len()));
     if is_imported(log) {
         return format!("{}; {file}", imported(log, found));
@@ -488,7 +489,7 @@ fn told<'a>(key: &str, value: &'a str) -> Cow<'a, str> {
 }
 
 /// What there is in a file of another format: `15 waits in sums`.
-fn imported(log: &Recording, found: &Found) -> String {
+fn imported(log: &Recording, found: &LogContents) -> String {
     let (lacks, summed) = (log.facts().lacks, found.sums.folded);
     match (lacks.singles, lacks.counts) {
         (true, true) => format!("{} of waits", units::counted(summed, "sum")),
@@ -498,7 +499,7 @@ fn imported(log: &Recording, found: &Found) -> String {
 }
 
 /// What there are records of: `7 waits and 3 samples`.
-fn recorded(found: &Found, lacks_waits: bool) -> String {
+fn recorded(found: &LogContents, lacks_waits: bool) -> String {
     let waits =
         (!found.lacks_waits() && !lacks_waits).then(|| units::counted(found.sums.events, "wait"));
     let records = |count, of| format!("{} of {of}", units::counted(count, "record"));
@@ -528,7 +529,7 @@ fn kinds(out: &mut String, sums: &Aggregate, lacks_durations: bool) -> std::fmt:
     Ok(())
 }
 
-fn still_waiting(out: &mut String, log: &Recording, waiting: Waiting) -> std::fmt::Result {
+fn still_waiting(out: &mut String, log: &Recording, waiting: PendingCounts) -> std::fmt::Result {
     let threads = |count: usize| match count {
         1 => "1 thread was".to_owned(),
         count => format!("{} threads were", units::thousands(count as u64)),

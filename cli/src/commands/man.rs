@@ -1,9 +1,8 @@
 //! `tyrion man`.
 
 use super::Cli;
-use crate::outcome::{CommandResult, Done, Failure};
+use crate::outcome::{CommandResult, Failure, print};
 use clap::CommandFactory;
-use std::io::Write;
 
 /// Prints the manual page, the commands' pages after the main one.
 pub fn run() -> CommandResult {
@@ -15,6 +14,5 @@ pub fn run() -> CommandResult {
         let rendered = clap_mangen::Man::new(part).render(&mut page);
         rendered.map_err(|error| Failure::new(format!("the manual: {error}")))?;
     }
-    let written = std::io::stdout().write_all(&page);
-    written.map(|()| Done::Whole).map_err(|error| Failure::writing("stdout", &error))
+    print(page)
 }

@@ -12,14 +12,14 @@ mod watched;
 use crate::{
     live::{self, find},
     logs,
-    outcome::{CommandResult, Done, Failure, tell, tell_error},
+    outcome::{CommandResult, Completion, Failure, tell, tell_error},
     signals::Interrupts,
 };
 use clap::Args;
 use http::{Page, Server};
 use std::{sync::Arc, time::Duration};
 use tyrion_model::filter::{FilterError, Kinds, duration_ns};
-use watched::{Options, Watched};
+use watched::{FollowedLog, Options};
 
 /// The shortest time between two looks.
 const LEAST_INTERVAL_NS: u64 = 50_000_000;
@@ -75,7 +75,7 @@ pub fn run(args: MetricsArgs) -> CommandResult {
     let server = Server::bind(&args.listen)?;
     let kinds = args.kind.unwrap_or_else(Kinds::contention);
     let options = Options { kinds, max_locks: args.max_locks.into() };
-    let mut watched = Watched::open(files, &path, options)?;
+    let mut watched = FollowedLog::open(files, &path, options)?;
     let page = Arc::new(Page::new(watched.families()));
     let interrupts = Interrupts::hold()
         .map_err(|error| Failure::new(format!("signals cannot be held back: {error}")))?;
@@ -93,7 +93,7 @@ pub fn run(args: MetricsArgs) -> CommandResult {
     loop {
         told = tell_end(&watched, told);
         if interrupts.wait(Duration::from_nanos(args.interval)) {
-            return Ok(Done::Whole);
+            return Ok(Completion::Whole);
         }
         watched.read()?;
         page.put(watched.families());
@@ -101,7 +101,7 @@ pub fn run(args: MetricsArgs) -> CommandResult {
 }
 
 /// Tells, once, that nothing more will come: whether it has.
-fn tell_end(watched: &Watched, told: bool) -> bool {
+fn tell_end(watched: &FollowedLog, told: bool) -> bool {
     let life = watched.life();
     if life.has_ended() && !told {
         tell(&format!(

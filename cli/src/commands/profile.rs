@@ -1,30 +1,28 @@
 //! `tyrion profile`: from a JVM to a report in one command.
 
 mod desktop;
-mod recorded;
+mod recorder;
 
 use super::{
     attach::{Agent, TrustArgs},
-    convert::{self, Formats},
+    convert::{self, format_names},
     record::record,
     report::{PAGE, write_page},
     sections::{FEW, interval_value},
+    session,
 };
 use crate::{
     agent_options::AgentOptions,
-    files::Target,
+    files::OutputTarget,
     jvm::names::{JvmName, jvm_name},
     logs,
-    outcome::{CommandResult, Done, Failure, tell_error},
-    progress, shell,
-    signals::Interrupts,
-    terminal,
+    outcome::{CommandResult, Completion, Failure, print, tell_error},
+    progress, shell, terminal,
 };
 use clap::Args;
-use recorded::Recorder;
+use recorder::Recorder;
 use std::{
     ffi::OsString,
-    io::Write,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -68,7 +66,7 @@ pub struct ProfileArgs {
     #[arg(short, long, value_name = "FILE", default_value = PAGE)]
     output: PathBuf,
     /// Also convert the log to this format, or to all, under the usual names
-    #[arg(long, value_name = "FORMAT", value_parser = Formats)]
+    #[arg(long, value_name = "FORMAT", value_parser = format_names())]
     to: Option<&'static str>,
     /// Do not open the page
     #[arg(long)]
@@ -89,7 +87,7 @@ pub struct ProfileArgs {
 /// Records, and reports.
 pub fn run(args: ProfileArgs) -> CommandResult {
     args.agent.check()?;
-    let page = Target::of(&args.output);
+    let page = OutputTarget::of(&args.output);
     if page.is_stream() {
         return Err(Failure::Usage(
             "-o must name a file; to write the page elsewhere, use tyrion report --html".to_owned(),
@@ -113,17 +111,15 @@ fn of_running(args: &ProfileArgs, jvm: &JvmName) -> CommandResult {
     let agent = Agent::find(jvm, args.trust)?;
     // As the user that this process is from now on, and before time is spent.
     check_writable(&args.output)?;
-    let interrupts =
-        Interrupts::hold().map_err(|error| Failure::new(format!("signals: {error}")))?;
-    let recorder = Recorder::begin(&agent, args)?;
-    recorder.wait(&interrupts, Duration::from_nanos(args.duration));
-    let recorded = recorder.end()?;
-    // From now on Ctrl-C ends this command, as ever.
-    drop(interrupts);
-    let logs = logs::open_since(agent.files(), &recorded.log, recorded.from_ns)?;
-    let filter = recorded.filter(logs.last());
+    let log = session::interruptible(|interrupts| {
+        let recorder = Recorder::begin(&agent, args)?;
+        recorder.wait(interrupts, Duration::from_nanos(args.duration));
+        recorder.end()
+    })?;
+    let logs = log.open(&agent)?;
+    let filter = Filter { kinds: Kinds::contention(), ..log.filter(&logs) };
     let done = report(args, &logs, &filter)?;
-    tell_log(&recorded.here);
+    tell_log(&log.here);
     Ok(done)
 }
 
@@ -134,11 +130,11 @@ fn of_command(args: &ProfileArgs) -> CommandResult {
     let (status, newest) = record(&args.command, log, &args.agent)?;
     let reported = match newest.is_empty() {
         // Why has been told.
-        true => Ok(Done::Program(1)),
+        true => Ok(Completion::Program(1)),
         false => report_all(args, &newest),
     };
     match (status, reported) {
-        (Done::Program(0), reported) => reported,
+        (Completion::Program(0), reported) => reported,
         // How the program ended is told by the status, so this is told in words.
         (status, Err(failure)) => {
             tell_error(&failure.to_string());
@@ -183,10 +179,9 @@ fn report(args: &ProfileArgs, logs: &[Recording], filter: &Filter) -> CommandRes
     let few = ReportOptions { top: FEW, lines: FEW, brief: true, ..options.clone() };
     let beginning = Report::new(VERSION, &findings, &few, &beginning(&findings));
     let text = text::write(&beginning, &terminal::style());
-    let printed = std::io::stdout().write_all(text.as_bytes());
-    printed.map_err(|error| Failure::writing("stdout", &error))?;
+    print(text)?;
     let whole = Report::new(VERSION, &findings, &options, &[]);
-    write_page(&whole, findings.profile(), &Target::of(&args.output))?;
+    write_page(&whole, findings.profile(), &OutputTarget::of(&args.output))?;
     if let Some(to) = args.to {
         convert::write_usual(to, logs, filter)?;
     }
@@ -220,17 +215,14 @@ fn tell_log(log: &Path) {
 #[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 mod tests {
     use super::*;
+    use crate::usage::CommandLine;
     use clap::Parser;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        profile: ProfileArgs,
-    }
 
     fn parse(line: &str) -> Result<ProfileArgs, String> {
         let words = std::iter::once("profile").chain(line.split_whitespace());
-        Line::try_parse_from(words).map(|line| line.profile).map_err(|error| error.to_string())
+        CommandLine::<ProfileArgs>::try_parse_from(words)
+            .map(|line| line.args)
+            .map_err(|error| error.to_string())
     }
 
     #[test]

@@ -9,11 +9,11 @@ use super::convert;
 use crate::{
     filters::JobsArg,
     live::{self, feed},
-    logs::{self, Files},
-    outcome::{CommandResult, Done, Failure, tell, tell_error},
+    logs::{self, LogFiles},
+    outcome::{CommandResult, Completion, Failure, tell, tell_error},
 };
 use clap::Args;
-use client::{Address, Answer, Client};
+use client::{Address, BatchOutcome, Client};
 use delta::Delta;
 use state::State;
 use std::{
@@ -138,7 +138,7 @@ pub fn run(args: PushArgs) -> CommandResult {
 struct Push<'a> {
     args: &'a PushArgs,
     address: Address,
-    files: Rc<dyn Files>,
+    files: Rc<dyn LogFiles>,
     path: PathBuf,
     client: Client,
     state: State,
@@ -165,7 +165,7 @@ struct NotTaken {
 }
 
 /// A file of a recording.
-struct Read {
+struct PushFile {
     log: Recording,
     /// A JVM wrote to it just before it was read: more may come.
     is_written: bool,
@@ -191,10 +191,10 @@ impl Push<'_> {
         }
     }
 
-    fn end(&self) -> Done {
+    fn end(&self) -> Completion {
         let batches = if self.batches == 1 { "batch" } else { "batches" };
         tell(&format!("sent {} {batches} to {}", self.batches, self.address.shown));
-        if self.state.is_damaged() { Done::Partly } else { Done::Whole }
+        if self.state.is_damaged() { Completion::Partly } else { Completion::Whole }
     }
 
     /// Sends what is new in all files of the recording.
@@ -203,8 +203,8 @@ impl Push<'_> {
         self.follow(&newest.log)?;
         let has_ended = !newest.is_written && self.is_last(&newest.log);
         let mut files = self.earlier(&newest.log)?;
-        files.push(Read { is_written: !has_ended, ..newest });
-        for Read { log, is_written } in &files {
+        files.push(PushFile { is_written: !has_ended, ..newest });
+        for PushFile { log, is_written } in &files {
             let number = logs::file_number(log);
             if self.state.is_done(number) {
                 continue;
@@ -213,7 +213,7 @@ impl Push<'_> {
                 return Ok(Round::Failed(not));
             }
             if !is_written {
-                let is_damaged = logs::tell_damage(log.damage()) == Done::Partly;
+                let is_damaged = logs::tell_damage(log.damage()) == Completion::Partly;
                 self.state.file(number).head.damaged = is_damaged;
                 self.state.set_done(number);
                 self.state.save()?;
@@ -247,7 +247,7 @@ impl Push<'_> {
 
     /// The files before the newest one that are not sent completely. What is gone is told
     /// once.
-    fn earlier(&mut self, newest: &Recording) -> Result<Vec<Read>, Failure> {
+    fn earlier(&mut self, newest: &Recording) -> Result<Vec<PushFile>, Failure> {
         let before = logs::file_number(newest);
         let paths = logs::numbered(&*self.files, &self.path);
         let path_of =
@@ -331,12 +331,12 @@ impl Push<'_> {
         let (start, mut pause, mut times) = (Instant::now(), PAUSES[0], 1);
         loop {
             match self.client.send(&bytes) {
-                Answer::Taken(said) => {
+                BatchOutcome::Taken(said) => {
                     said.iter().for_each(|said| tell_error(&format!("warning: {url}: {said}")));
                     return Ok(None);
                 }
-                Answer::Refused(why) => return Err(Failure::new(format!("{url}: {why}"))),
-                Answer::Later(why, after) => {
+                BatchOutcome::Refused(why) => return Err(Failure::new(format!("{url}: {why}"))),
+                BatchOutcome::Later(why, after) => {
                     let wait = after.map_or(pause, |after| after.max(pause));
                     if start.elapsed() + wait > self.args.retry_for {
                         let why = format!("{url}: {why}; tried {}", units::counted(times, "time"));
@@ -356,7 +356,7 @@ impl Push<'_> {
 }
 
 /// Reads a file of a recording. One that rotates has no name for an instant.
-fn read(files: &dyn Files, path: &Path) -> Result<Read, Failure> {
+fn read(files: &dyn LogFiles, path: &Path) -> Result<PushFile, Failure> {
     if files.open(path).is_err() && !logs::numbered(files, path).is_empty() {
         std::thread::sleep(logs::BETWEEN_NAMES);
     }
@@ -366,10 +366,10 @@ fn read(files: &dyn Files, path: &Path) -> Result<Read, Failure> {
     feed::refuse_others("push", &name, &file)?;
     let log = logs::open_of(files, path)?;
     if feed::is_written(&file, log.facts().pid) {
-        return Ok(Read { log, is_written: true });
+        return Ok(PushFile { log, is_written: true });
     }
     // The JVM went, or left the file, perhaps after it was read.
-    Ok(Read { log: logs::open_of(files, path)?, is_written: false })
+    Ok(PushFile { log: logs::open_of(files, path)?, is_written: false })
 }
 
 /// What tells a recording from others that a log's name may come to stand for.

@@ -9,7 +9,7 @@ use crate::{
         shim::{self, Reach},
     },
     logs,
-    outcome::{CommandResult, Done, Failure, tell, tell_error},
+    outcome::{CommandResult, Completion, Failure, tell, tell_error},
     shell, signals,
 };
 use clap::Args;
@@ -68,7 +68,7 @@ pub(super) fn record(
     command: &[OsString],
     output: &Path,
     options: &AgentOptions,
-) -> Result<(Done, Vec<PathBuf>), Failure> {
+) -> Result<(Completion, Vec<PathBuf>), Failure> {
     options.check()?;
     let agent = agent::for_command(command)?;
     let log = std::path::absolute(output)
@@ -277,7 +277,7 @@ fn tell_logs(new: &[PathBuf]) {
 }
 
 /// Runs the command, hands signals on, and ends as it ends.
-fn supervise(command: &mut Command, words: &[OsString]) -> Result<Done, Failure> {
+fn supervise(command: &mut Command, words: &[OsString]) -> Result<Completion, Failure> {
     let name = words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
     let start = |error: io::Error| {
         let status = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };
@@ -288,7 +288,7 @@ fn supervise(command: &mut Command, words: &[OsString]) -> Result<Done, Failure>
     let mut child = command.spawn().map_err(start)?;
     signals::forward(held, child.id()).end();
     let status = child.wait().map_err(|error| Failure::new(format!("{name}: {error}")))?;
-    Ok(Done::Program(exit_status(status)))
+    Ok(Completion::Program(exit_status(status)))
 }
 
 fn exit_status(status: ExitStatus) -> u8 {

@@ -20,17 +20,17 @@ const STACKS: usize = 64 << 20;
 
 /// The stacks of a log. Long ones are written frame by frame: none of them is
 /// ever in memory as a whole.
-pub struct Stacks<'a> {
+pub struct StackList<'a> {
     names: Names<'a>,
     frames: RefCell<Cache<StackFrame, String>>,
     /// The frames of those that are not too long.
     whole: RefCell<Cache<u32, Option<Vec<String>>>>,
 }
 
-impl<'a> Stacks<'a> {
-    pub fn new(log: &'a Recording) -> Stacks<'a> {
+impl<'a> StackList<'a> {
+    pub fn new(log: &'a Recording) -> StackList<'a> {
         let whole = RefCell::new(Cache::of(STACKS));
-        Stacks { names: Names(log), frames: RefCell::new(Cache::new()), whole }
+        StackList { names: Names(log), frames: RefCell::new(Cache::new()), whole }
     }
 
     /// The frames, innermost first.

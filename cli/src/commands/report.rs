@@ -7,12 +7,12 @@ use super::{
     sections::{self, SectionArgs},
 };
 use crate::{
-    files::{Target, say_written},
+    files::{OutputTarget, say_written},
     filters::{self, FilterArgs, JobsArg, ShapeArgs},
     inputs::InputArgs,
     logs,
     outcome::{CommandResult, Failure, tell, tell_step},
-    progress, terminal,
+    progress,
 };
 use clap::Args;
 use std::path::PathBuf;
@@ -124,11 +124,11 @@ fn decoded(logs: &[Recording]) -> String {
     format!("{} bytes of events were decoded {times:.1} times", thousands(all))
 }
 
-fn target(args: &ReportArgs) -> Target {
+fn target(args: &ReportArgs) -> OutputTarget {
     match &args.output {
-        Some(path) => Target::of(path),
-        None if args.html => Target::File(PAGE.into()),
-        None => Target::Stdout,
+        Some(path) => OutputTarget::of(path),
+        None if args.html => OutputTarget::File(PAGE.into()),
+        None => OutputTarget::Stdout,
     }
 }
 
@@ -139,23 +139,23 @@ fn target(args: &ReportArgs) -> Target {
 pub(super) fn write_page(
     report: &Report,
     profile: &Profile,
-    target: &Target,
+    target: &OutputTarget,
 ) -> Result<(), Failure> {
     let drawn = flames::flames(profile);
     let drawn = drawn.map_err(|error| Failure::new(format!("flame graphs: {error}")))?;
     write_html(report, &drawn, target)
 }
 
-fn write_html(report: &Report, drawn: &[Flame], target: &Target) -> Result<(), Failure> {
+fn write_html(report: &Report, drawn: &[Flame], target: &OutputTarget) -> Result<(), Failure> {
     target.write(|out| html::write(report, drawn, out))?;
-    if let Target::File(path) = target {
+    if let OutputTarget::File(path) = target {
         let name = path.display().to_string();
         say_written(std::slice::from_ref(path), &name, "xdg-open {}, or any browser");
     }
     Ok(())
 }
 
-fn write(args: &ReportArgs, target: &Target, findings: &Findings<'_>) -> Result<(), Failure> {
+fn write(args: &ReportArgs, target: &OutputTarget, findings: &Findings<'_>) -> Result<(), Failure> {
     let picked = args.sections.picked();
     let version = env!("CARGO_PKG_VERSION");
     let options = args.sections.options(&args.shape, args.is_text());
@@ -169,11 +169,7 @@ fn write(args: &ReportArgs, target: &Target, findings: &Findings<'_>) -> Result<
     if args.json {
         return target.write(|out| out.write_all(json::write(&report).as_bytes()));
     }
-    let style = match target {
-        Target::Stdout => terminal::style(),
-        Target::File(_) => text::Style::default(),
-    };
-    target.write(|out| out.write_all(text::write(&report, &style).as_bytes()))?;
+    target.write(|out| out.write_all(text::write(&report, &target.style()).as_bytes()))?;
     for note in &report.notes {
         tell(&format!("note: {note}"));
     }

@@ -5,6 +5,7 @@ mod session;
 use super::{
     attach::{Agent, TrustArgs},
     sections::interval_value,
+    session::interruptible,
 };
 use crate::{
     agent_options::SamplingOptions,
@@ -12,15 +13,14 @@ use crate::{
     filters::{ShapeArgs, states},
     jvm::names::{JvmName, jvm_name},
     logs,
-    outcome::{CommandResult, Failure, tell},
-    signals::Interrupts,
+    outcome::{self, CommandResult, Failure, tell},
     terminal,
 };
 use clap::Args;
-use session::{Recorded, Session};
-use std::{io::Write, path::PathBuf, time::Duration};
+use session::{SampleLog, Session};
+use std::{path::PathBuf, time::Duration};
 use tyrion_formats::Recording;
-use tyrion_model::filter::{Filter, Moment, States};
+use tyrion_model::filter::{Filter, States};
 use tyrion_options::DEFAULT_PERIOD_NS;
 use tyrion_report::{
     Report, ReportOptions,
@@ -102,30 +102,32 @@ pub fn run(args: SampleArgs) -> CommandResult {
         ));
     }
     let agent = Agent::find(&args.jvm, args.trust)?;
-    let interrupts =
-        Interrupts::hold().map_err(|error| Failure::new(format!("signals: {error}")))?;
-    let session = Session::begin(&agent, &args)?;
-    if !args.once && console::shows_progress() {
-        let time = shown(&TableCell::Ns(args.duration)).into_owned();
-        tell(&format!("sampling {} for {time}; press Ctrl-C to end it early", agent.pid()));
-    }
-    if args.once {
-        session.wait_for_look(&interrupts)?;
-    } else {
-        session.wait(&interrupts, Duration::from_nanos(args.duration));
-    }
-    let mut recorded = session.end()?;
-    // From now on Ctrl-C ends this command, as ever.
-    drop(interrupts);
-    let logs = logs::open_since(agent.files(), &recorded.log, recorded.from_ns);
+    let mut sampled = interruptible(|interrupts| {
+        let session = Session::begin(&agent, &args)?;
+        if !args.once && console::shows_progress() {
+            let time = shown(&TableCell::Ns(args.duration)).into_owned();
+            tell(&format!("sampling {} for {time}; press Ctrl-C to end it early", agent.pid()));
+        }
+        if args.once {
+            session.wait_for_look(interrupts)?;
+        } else {
+            session.wait(interrupts, Duration::from_nanos(args.duration));
+        }
+        session.end()
+    })?;
+    let logs = sampled.log.open(&agent);
     // What is open can be read all the same.
-    recorded.folder = None;
-    print(&args, &recorded, logs?)
+    sampled.folder = None;
+    print(&args, &sampled, logs?)
 }
 
 /// Prints the tree.
-fn print(args: &SampleArgs, recorded: &Recorded, logs: Vec<Recording>) -> CommandResult {
-    let filter = filter(args, recorded, logs.last());
+fn print(args: &SampleArgs, sampled: &SampleLog, logs: Vec<Recording>) -> CommandResult {
+    let filter = Filter {
+        states: args.show.state.unwrap_or_default(),
+        thread: sampled.threads.clone(),
+        ..sampled.log.filter(&logs)
+    };
     let options = args.options();
     let findings = find(&logs, &filter, &options, &|_| {});
     let done = logs::tell_damage(&findings.aggregate.damage);
@@ -148,21 +150,8 @@ fn print(args: &SampleArgs, recorded: &Recorded, logs: Vec<Recording>) -> Comman
         let answer = (tree::SECTION.answer)(&findings, &options);
         text::view(&answer.view, &terminal::style())
     };
-    let written = std::io::stdout().write_all(text.as_bytes());
-    written.map_err(|error| Failure::writing("stdout", &error))?;
+    outcome::print(text)?;
     Ok(done)
-}
-
-fn filter(args: &SampleArgs, recorded: &Recorded, log: Option<&Recording>) -> Filter {
-    // The same moment in all files.
-    let moment = |ns: u64| log.map(|log| Moment::Wall(logs::wall_ns(log, ns)));
-    Filter {
-        states: args.show.state.unwrap_or_default(),
-        since: recorded.from_ns.and_then(moment),
-        until: recorded.until_ns.and_then(moment),
-        thread: recorded.threads.clone(),
-        ..Filter::default()
-    }
 }
 
 impl SampleArgs {
@@ -190,17 +179,14 @@ impl SampleArgs {
 mod tests {
     use super::*;
     use crate::agent_options::AgentOptions;
+    use crate::usage::CommandLine;
     use clap::Parser;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        sample: SampleArgs,
-    }
 
     fn parse(line: &str) -> Result<SampleArgs, String> {
         let words = std::iter::once("sample").chain(line.split_whitespace());
-        Line::try_parse_from(words).map(|line| line.sample).map_err(|error| error.to_string())
+        CommandLine::<SampleArgs>::try_parse_from(words)
+            .map(|line| line.args)
+            .map_err(|error| error.to_string())
     }
 
     #[test]

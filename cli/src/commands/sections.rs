@@ -24,7 +24,7 @@ pub const FEW: usize = 5;
 pub struct SectionArgs {
     /// Only these sections, separated by commas [default: all that the logs
     /// have data for]
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Names)]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = section_names())]
     section: Vec<&'static str>,
     /// Show at most N rows of each table, 0 for all, and at most N groups of threads
     /// in trees [default: text is brief, with 5 rows of the tables that matter most;
@@ -48,28 +48,12 @@ pub struct SectionArgs {
 }
 
 /// The names in the registry of sections, as values of an option.
-#[derive(Clone)]
-struct Names;
-
-impl TypedValueParser for Names {
-    type Value = &'static str;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        arg: Option<&clap::Arg>,
-        value: &std::ffi::OsStr,
-    ) -> Result<&'static str, clap::Error> {
-        let names = SECTIONS.iter().map(|section| section.name);
-        let given = PossibleValuesParser::new(names.clone()).parse_ref(command, arg, value)?;
-        // The parser above lets only these names through.
-        Ok(names.into_iter().find(|name| *name == given).unwrap_or_default())
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let sections = SECTIONS.iter();
-        Some(Box::new(sections.map(|section| PossibleValue::new(section.name).help(section.title))))
-    }
+fn section_names() -> impl TypedValueParser<Value = &'static str> {
+    let value = |section: &Section| PossibleValue::new(section.name).help(section.title);
+    // The parser lets only these names through.
+    PossibleValuesParser::new(SECTIONS.iter().map(value)).map(|given| {
+        SECTIONS.iter().map(|section| section.name).find(|name| *name == given).unwrap_or_default()
+    })
 }
 
 /// Reads the length of an interval.
@@ -77,16 +61,16 @@ impl TypedValueParser for Names {
 /// # Errors
 /// When it is none.
 pub fn interval_value(text: &str) -> Result<u64, String> {
-    match duration_value(text) {
-        Ok(0) => Err("an interval must be longer than 0".to_owned()),
-        Ok(ns) => Ok(ns),
-        Err(error) => Err(error.to_string()),
-    }
+    positive(text, "an interval")
 }
 
 fn phase_value(text: &str) -> Result<u64, String> {
+    positive(text, "a phase")
+}
+
+fn positive(text: &str, what: &str) -> Result<u64, String> {
     match duration_value(text) {
-        Ok(0) => Err("a phase must be longer than 0".to_owned()),
+        Ok(0) => Err(format!("{what} must be longer than 0")),
         Ok(ns) => Ok(ns),
         Err(error) => Err(error.to_string()),
     }

@@ -42,7 +42,7 @@ fn dumped(log: &Recording, filter: &Filter, json: bool) -> String {
 
 #[test]
 fn logs_are_shown_as_ever() {
-    let mut files = golden_files::Files::new();
+    let mut files = golden_files::GoldenFiles::new();
     for (sort, json) in [("txt", false), ("json", true)] {
         for name in [
             "v1-tiny",

@@ -14,18 +14,18 @@ mod tests;
 use crate::{
     live::{self, find},
     logs,
-    outcome::{CommandResult, Done, Failure, tell},
+    outcome::{CommandResult, Completion, Failure, print, tell},
     terminal,
 };
 use clap::Args;
 use draw::{NO_LOCKS, Status};
-use frame::{Detail, Frame, ViewOptions};
+use frame::{Detail, TopFrame, ViewOptions};
 use keys::{Action, App, View};
-use look::Look;
+use look::LiveView;
 use ratatui::crossterm::event;
 use screen::Screen;
 use std::{
-    io::{self, IsTerminal, Write},
+    io::{self, IsTerminal},
     time::{Duration, Instant},
 };
 use tyrion_model::filter::{FilterError, Kinds, duration_ns};
@@ -88,20 +88,20 @@ pub fn run(args: TopArgs) -> CommandResult {
     let kinds = args.kind.unwrap_or_else(Kinds::contention);
     let options = ViewOptions { kinds, instances: false };
     if args.once {
-        return once(&args, Look::open(files, &path, 0, args.interval)?, &options);
+        return once(&args, LiveView::open(files, &path, 0, args.interval)?, &options);
     }
     if !io::stdout().is_terminal() {
         return Err(Failure::Usage(
             "stdout is not a terminal; use --once to print one frame".to_owned(),
         ));
     }
-    let look = Look::open(files, &path, args.window, args.window)?;
+    let look = LiveView::open(files, &path, args.window, args.window)?;
     let interval = Duration::from_nanos(args.interval);
     let app = App::new(options, look.window_ns(), look.is_trace());
-    Watching::new(look, app, interval)?.run()
+    Viewer::new(look, app, interval)?.run()
 }
 
-fn once(args: &TopArgs, mut look: Look, options: &ViewOptions) -> CommandResult {
+fn once(args: &TopArgs, mut look: LiveView, options: &ViewOptions) -> CommandResult {
     if !look.life().has_ended() {
         std::thread::sleep(Duration::from_nanos(args.interval));
         look.read()?;
@@ -113,37 +113,36 @@ fn once(args: &TopArgs, mut look: Look, options: &ViewOptions) -> CommandResult 
     } else {
         once::text(&frame, &status, top)
     };
-    let written = io::stdout().write_all(text.as_bytes());
-    written.map_err(|error| Failure::writing("stdout", &error))?;
+    print(text)?;
     if status.lacks_locks() {
         tell(&format!("note: {NO_LOCKS}"));
     }
     // Of a log that is written to, the end is not there yet.
     let damage = look.damage();
-    if look.life().has_ended() { Ok(logs::tell_damage(&damage)) } else { Ok(Done::Whole) }
+    if look.life().has_ended() { Ok(logs::tell_damage(&damage)) } else { Ok(Completion::Whole) }
 }
 
 /// A recording on the screen.
-struct Watching {
-    look: Look,
+struct Viewer {
+    look: LiveView,
     app: App,
     interval: Duration,
     screen: Screen,
     colours: bool,
-    frame: Frame,
+    frame: TopFrame,
     detail: Option<Detail>,
     status: Status,
     next: Instant,
 }
 
-impl Watching {
-    fn new(look: Look, app: App, interval: Duration) -> Result<Watching, Failure> {
+impl Viewer {
+    fn new(look: LiveView, app: App, interval: Duration) -> Result<Viewer, Failure> {
         let frame = look.frame(&app.options);
         let status = look.status();
         let colours = terminal::style().coloured;
         let next = Instant::now() + interval;
         let screen = Screen::open()?;
-        Ok(Watching { look, app, interval, screen, colours, frame, detail: None, status, next })
+        Ok(Viewer { look, app, interval, screen, colours, frame, detail: None, status, next })
     }
 
     fn run(mut self) -> CommandResult {
@@ -160,7 +159,7 @@ impl Watching {
                         Action::Remake => self.remake(),
                         Action::Window(window_ns) => self.look.set_window(window_ns),
                         Action::Suspend => self.screen.suspend()?,
-                        Action::Quit => return Ok(Done::Whole),
+                        Action::Quit => return Ok(Completion::Whole),
                     }
                 }
             }
@@ -186,7 +185,7 @@ impl Watching {
     }
 
     fn draw(&mut self) -> Result<(), Failure> {
-        let look = draw::Look { colours: self.colours };
+        let look = draw::Looks { colours: self.colours };
         let (app, frame, detail) = (&mut self.app, &self.frame, self.detail.as_ref());
         let mut screen = draw::Screen { app, frame, detail, status: &self.status, look };
         let drawn = self.screen.terminal.draw(|to| draw::draw(to, &mut screen));

@@ -6,12 +6,12 @@ mod documented;
 mod shown;
 
 use crate::{
-    files::Target,
+    files::OutputTarget,
     filters::{JobsArg, lock_value},
     inputs::InputArgs,
     logs,
     outcome::{CommandResult, Failure},
-    progress, terminal,
+    progress,
 };
 use clap::Args;
 use rayon::prelude::*;
@@ -107,7 +107,7 @@ struct Document {
     /// The prediction for each change.
     predictions: Vec<Prediction>,
     /// Changes for which there is no answer. If that is all of them, the command fails.
-    refused: Vec<Refused>,
+    refused: Vec<Refusal>,
     /// Without `--lock`: the locks at which something may be gained, 20 at most, the largest and
     /// surest gain first.
     candidates: Vec<Candidate>,
@@ -135,7 +135,7 @@ const MOST_CANDIDATES: usize = 20;
 
 /// A change for which there is no prediction.
 #[derive(Debug, Default, Serialize)]
-struct Refused {
+struct Refusal {
     /// The change, as in `predictions`.
     change: String,
     /// Why there is none.
@@ -160,7 +160,7 @@ pub fn run(args: WhatifArgs) -> CommandResult {
     let pattern = |name: &String| lock_value(name).or_else(|_| lock_value(&regex::escape(name)));
     let pattern = args.lock.as_ref().map(pattern).transpose();
     let pattern = pattern.map_err(|error| Failure::Usage(format!("--lock: {error}")))?;
-    let target = args.output.as_deref().map_or(Target::Stdout, Target::of);
+    let target = args.output.as_deref().map_or(OutputTarget::Stdout, OutputTarget::of);
     let logs = logs::open_all(&args.logs, &args.inputs)?;
     args.inputs.tell_unused(logs.iter());
     target.spare_logs()?;
@@ -194,7 +194,7 @@ pub fn run(args: WhatifArgs) -> CommandResult {
 
 fn write(
     args: &WhatifArgs,
-    target: &Target,
+    target: &OutputTarget,
     document: &Document,
     view: &View,
 ) -> Result<(), Failure> {
@@ -203,11 +203,7 @@ fn write(
         let json = json.map_err(|error| Failure::new(error.to_string()))?;
         escaped(&json).into_owned() + "\n"
     } else {
-        let style = match target {
-            Target::Stdout => terminal::style(),
-            Target::File(_) => text::Style::default(),
-        };
-        text::view(view, &style)
+        text::view(view, &target.style())
     };
     target.write(|out| out.write_all(text.as_bytes()))
 }
@@ -260,7 +256,7 @@ fn candidates(
 fn answer(
     args: &WhatifArgs,
     evidence: &Evidence<'_>,
-    chosen: choose::Chosen,
+    chosen: choose::LockChoice,
 ) -> Result<Document, Failure> {
     let question = |change: Change| Question {
         group: chosen.group,
@@ -283,7 +279,7 @@ fn answer(
         match answer {
             Ok(prediction) => document.predictions.push(prediction),
             Err(reason) => {
-                document.refused.push(Refused { change: change.to_string(), reason });
+                document.refused.push(Refusal { change: change.to_string(), reason });
             }
         }
     }

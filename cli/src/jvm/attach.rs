@@ -6,10 +6,8 @@
 //! three arguments; the answer is text. (HotSpot, `attachListener_posix.cpp`.)
 //! No JDK is needed on either side.
 
-use crate::{
-    signals::is_interrupted,
-    target::{Target, folder::Folder},
-};
+use super::process::{JvmProcess, folder::Folder};
+use crate::signals::is_interrupted;
 use rustix::fs::Mode;
 use std::{
     borrow::Cow,
@@ -43,7 +41,7 @@ const LONGEST_ANSWER: u64 = 64 << 10;
 /// # Errors
 /// One line: the JVM cannot be reached or cannot load the library.
 pub fn load(
-    jvm: &Target,
+    jvm: &JvmProcess,
     temporary: &Folder,
     library: &Path,
     options: &[u8],
@@ -69,7 +67,7 @@ pub fn load(
 }
 
 /// A JVM's release of Java, such as 17; `None` if it does not say.
-pub fn java_release(jvm: &Target, temporary: &Folder) -> Option<u32> {
+pub fn java_release(jvm: &JvmProcess, temporary: &Folder) -> Option<u32> {
     release_in(&request(jvm, temporary, &[b"jcmd", b"VM.version", b"", b""]).ok()?)
 }
 
@@ -95,7 +93,7 @@ pub fn check_interrupts(begin: Instant) -> Result<(), String> {
     }
 }
 
-fn request(jvm: &Target, temporary: &Folder, texts: &[&[u8]]) -> Result<String, String> {
+fn request(jvm: &JvmProcess, temporary: &Folder, texts: &[&[u8]]) -> Result<String, String> {
     let told = |error: io::Error| format!("process {}: {error}", jvm.pid());
     let mut socket = connect(jvm, temporary)?;
     let mut request = b"1\0".to_vec();
@@ -133,7 +131,7 @@ fn read_answer(socket: UnixStream) -> io::Result<String> {
     }
 }
 
-fn connect(jvm: &Target, temporary: &Folder) -> Result<UnixStream, String> {
+fn connect(jvm: &JvmProcess, temporary: &Folder) -> Result<UnixStream, String> {
     let begin = Instant::now();
     let mut trigger = None;
     loop {
@@ -159,7 +157,7 @@ fn connect(jvm: &Target, temporary: &Folder) -> Result<UnixStream, String> {
     }
 }
 
-fn ended(jvm: &Target) -> String {
+fn ended(jvm: &JvmProcess) -> String {
     format!("process {} has ended", jvm.pid())
 }
 
@@ -174,7 +172,7 @@ enum Door {
 }
 
 /// Connects to the JVM's socket, if it is there.
-fn try_connect(jvm: &Target, temporary: &Folder) -> Result<Door, String> {
+fn try_connect(jvm: &JvmProcess, temporary: &Folder) -> Result<Door, String> {
     let name = format!(".java_pid{}", jvm.inner_pid());
     let refuse = |reason: &str| {
         let path = temporary.path_of(&name);
@@ -239,7 +237,7 @@ struct Trigger<'a> {
 }
 
 impl Trigger<'_> {
-    fn set<'a>(jvm: &Target, temporary: &'a Folder) -> Result<Trigger<'a>, String> {
+    fn set<'a>(jvm: &JvmProcess, temporary: &'a Folder) -> Result<Trigger<'a>, String> {
         let name = format!(".attach_pid{}", jvm.inner_pid());
         let is_ours = match temporary.create(&name, Mode::RUSR | Mode::WUSR) {
             Ok(_) => true,

@@ -2,7 +2,7 @@
 
 use super::FileNumber;
 use crate::{
-    logs::{self, Files},
+    logs::{self, LogFiles},
     outcome::Failure,
 };
 use std::{
@@ -57,7 +57,7 @@ impl Life {
 }
 
 /// Takes up what a recording tells.
-pub trait Taker {
+pub trait ChangeSink {
     /// A record of this file.
     fn add(&mut self, file: FileNumber, entry: &Entry<'_>);
 
@@ -68,7 +68,7 @@ pub trait Taker {
 /// The files of a recording, from the one that was opened on.
 pub struct Feed {
     /// Opens the files.
-    paths: Rc<dyn Files>,
+    paths: Rc<dyn LogFiles>,
     path: PathBuf,
     files: Vec<FeedFile>,
     life: Life,
@@ -111,7 +111,7 @@ impl Feed {
     /// When it is no log, or cannot be read.
     pub fn open(
         command: &str,
-        files: Rc<dyn Files>,
+        files: Rc<dyn LogFiles>,
         path: &Path,
         begin: impl FnOnce(Life) -> Begin,
     ) -> Result<Feed, Failure> {
@@ -184,7 +184,7 @@ impl Feed {
     ///
     /// # Errors
     /// When a file cannot be read any more.
-    pub fn read_on(&mut self, now_ns: u64, taker: &mut impl Taker) -> Result<(), Failure> {
+    pub fn read_on(&mut self, now_ns: u64, taker: &mut impl ChangeSink) -> Result<(), Failure> {
         loop {
             // Asked before reading: what was written before it went is read.
             let is_written = self.files.last().is_some_and(|file| has_writer(&file.follower));
@@ -204,7 +204,7 @@ impl Feed {
         Ok(())
     }
 
-    fn read(&mut self, now_ns: u64, taker: &mut impl Taker) -> Result<(), Failure> {
+    fn read(&mut self, now_ns: u64, taker: &mut impl ChangeSink) -> Result<(), Failure> {
         for file in &mut self.files {
             let number = file.number;
             let changes = file.follower.read_on(now_ns, |entry| taker.add(number, &entry))?;

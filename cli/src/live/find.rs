@@ -1,10 +1,12 @@
 //! Which log is meant: by its path, or by the JVM that writes it.
 
 use crate::{
-    jvm::names::{JvmName, jvm_name},
-    logs::{Files, Here},
+    jvm::{
+        names::{JvmName, jvm_name},
+        process::JvmProcess,
+    },
+    logs::{Here, LogFiles},
     outcome::Failure,
-    target::Target,
 };
 use std::{
     path::{Path, PathBuf},
@@ -18,14 +20,14 @@ const PREPARED: &str = ".next";
 const LOG: &str = "log";
 
 /// A log's path, and the files that it is one of.
-type Found = (Rc<dyn Files>, PathBuf);
+type LogSource = (Rc<dyn LogFiles>, PathBuf);
 
 /// The path of a log that grows, or of the one that this JVM writes.
 ///
 /// # Errors
 /// When there is no such process, or nothing records in it; or for `-`, which
 /// elsewhere is stdin.
-pub fn log(target: &str) -> Result<Found, Failure> {
+pub fn log(target: &str) -> Result<LogSource, Failure> {
     if target == "-" {
         return Err(Failure::Usage("stdin cannot be followed; name the log's file".to_owned()));
     }
@@ -45,8 +47,8 @@ fn is_path(target: &Path) -> bool {
 }
 
 /// The JVM has its log mapped, so nobody needs to ask it.
-fn of_process(pid: u32) -> Result<Found, Failure> {
-    let jvm = Target::enter(pid).map_err(Failure::Failed)?;
+fn of_process(pid: u32) -> Result<LogSource, Failure> {
+    let jvm = JvmProcess::enter(pid).map_err(Failure::Failed)?;
     let mut newest: Option<(u32, PathBuf)> = None;
     for path in jvm.shared_files() {
         let name = path.display().to_string();

@@ -10,12 +10,12 @@ use tyrion_wire::WaitKind;
 /// waits for an object would stand in one and its acquisitions in another.
 /// What was seen stays, so that rows do not come and go.
 #[derive(Clone, Debug, Default)]
-pub struct Telling {
+pub struct TellingClasses {
     /// By class: how locks without a name were waited for, or taken.
     unnamed: HashMap<String, HashSet<u8>>,
 }
 
-impl Telling {
+impl TellingClasses {
     /// Takes up a lock of a class that the program calls so and that is waited for,
     /// or taken, in this way.
     pub fn add(&mut self, class: &str, name: &str, kind: WaitKind) {

@@ -21,4 +21,4 @@ pub mod totals;
 pub mod units;
 pub mod withheld;
 
-pub use tyrion_wire::harmless;
+pub use tyrion_formats::harmless;

@@ -80,7 +80,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[derive(Clone, Copy, Debug)]
-    enum Step {
+    enum BitStep {
         Insert(u32),
         First,
         Last,
@@ -90,20 +90,20 @@ mod tests {
         #[test]
         fn is_a_set(steps in proptest::collection::vec(
             prop_oneof![
-                3 => (0u32..9000).prop_map(Step::Insert),
-                1 => Just(Step::First),
-                1 => Just(Step::Last),
+                3 => (0u32..9000).prop_map(BitStep::Insert),
+                1 => Just(BitStep::First),
+                1 => Just(BitStep::Last),
             ], 0..200))
         {
             let (mut bits, mut model) = (BitSet::new(9000), BTreeSet::new());
             for step in steps {
                 match step {
-                    Step::Insert(number) => {
+                    BitStep::Insert(number) => {
                         bits.insert(number);
                         model.insert(number);
                     }
-                    Step::First => prop_assert_eq!(bits.pop_first(), model.pop_first()),
-                    Step::Last => prop_assert_eq!(bits.pop_last(), model.pop_last()),
+                    BitStep::First => prop_assert_eq!(bits.pop_first(), model.pop_first()),
+                    BitStep::Last => prop_assert_eq!(bits.pop_last(), model.pop_last()),
                 }
             }
             while let Some(number) = bits.pop_last() {

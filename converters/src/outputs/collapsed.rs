@@ -3,7 +3,6 @@
 
 use super::{By, Feature, Format, Metric, Metrics, OutputOptions, lines::Lines};
 use std::io::{self, BufWriter, Write};
-use tyrion_formats::Fact;
 use tyrion_model::profile::Profile;
 
 /// The output's registration.
@@ -14,14 +13,7 @@ pub const FORMAT: Format = Format {
     metrics: Metrics::OneOf(&Metric::ALL),
     by: &By::ALL,
     features: &[Feature::ByThread],
-    loses: &[
-        Fact::Moments,
-        Fact::Outcomes,
-        Fact::Lines,
-        Fact::Owners,
-        Fact::Nesting,
-        Fact::Collections,
-    ],
+    loses: super::STACKS_LOSE,
     looked_at: Some("a text editor"),
     open_with: "flamegraph.pl {} >flames.svg, or https://www.speedscope.app",
     stream: super::Stream::Sums(stream),

@@ -106,7 +106,7 @@ fn cut_to(value: &str, max_bytes: usize) -> Cow<'_, str> {
 }
 
 /// The facts of the whole profile in a line, of which these kinds are shown.
-pub(super) fn summary(profile: &Profile, kinds: &Kinds) -> String {
+pub(super) fn summary(profile: &Profile, kinds: &RowKinds) -> String {
     let mut facts = match &profile.runs[..] {
         [] => vec!["no log".to_owned()],
         [run] => vec![match run.pid {
@@ -150,15 +150,15 @@ fn programs(runs: &[Run]) -> String {
 
 /// The kinds of wait, or of locks, that rows have, and whether there are samples
 /// among them.
-pub(super) struct Kinds {
+pub(super) struct RowKinds {
     kinds: [bool; WaitKind::ALL.len()],
     samples: bool,
     lacks_waits: bool,
 }
 
-impl Kinds {
-    pub(super) fn of(rows: &Rows<'_>) -> Kinds {
-        let mut kinds = Kinds {
+impl RowKinds {
+    pub(super) fn of(rows: &Rows<'_>) -> RowKinds {
+        let mut kinds = RowKinds {
             kinds: [false; WaitKind::ALL.len()],
             samples: false,
             lacks_waits: rows.lacks_waits(),
@@ -184,7 +184,7 @@ impl Kinds {
     }
 }
 
-impl fmt::Display for Kinds {
+impl fmt::Display for RowKinds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.present().map(WaitKind::name).collect();
         let waits = match names.len() {

@@ -4,9 +4,9 @@
 use super::{
     OutputOptions,
     bits::BitSet,
-    facts::Kinds,
-    rows::{Column, Rows, Spans},
-    tree::{Leaves, NO_STACK, StateLeaves, Step, Tree},
+    facts::RowKinds,
+    rows::{RowColumn, RowSpans, Rows},
+    tree::{Leaves, NO_STACK, StackTree, StateLeaves, TreeStep},
 };
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -38,7 +38,7 @@ pub(super) enum LabelKind {
 
 /// The names of the frames that some lines begin with: none, a state, a thread,
 /// or both.
-type Root = Vec<(String, LabelKind)>;
+type RootNames = Vec<(String, LabelKind)>;
 
 /// What frames call locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ enum LockNames {
 /// The rows of a root.
 #[derive(Default)]
 struct Selection {
-    spans: Vec<Spans>,
+    spans: Vec<RowSpans>,
     /// Those of this state alone.
     state: Option<State>,
 }
@@ -64,20 +64,20 @@ struct Selection {
 /// the order of their names, so that ascending numbers are sorted lines.
 pub(super) struct Lines<'p> {
     rows: Rows<'p>,
-    column: Column,
-    kinds: Kinds,
+    column: RowColumn,
+    kinds: RowKinds,
     /// Names, sorted, each once.
     labels: Vec<(String, LabelKind)>,
-    nodes: Vec<Node>,
+    nodes: Vec<LineNode>,
     node_of_row: Vec<u32>,
     /// The frames that all lines of some threads, or states, begin with, sorted.
-    roots: BTreeMap<Root, Selection>,
+    roots: BTreeMap<RootNames, Selection>,
     /// The classes of the locks whose names do not tell them, by label.
     classes: BTreeMap<String, BTreeSet<String>>,
 }
 
 #[derive(Clone, Copy)]
-struct Node {
+struct LineNode {
     parent: u32,
     label: u32,
     depth: u32,
@@ -110,8 +110,8 @@ impl<'p> Lines<'p> {
         let (rows, column) = Rows::with_metric(profile, options);
         let by_state = options.is_by_state(profile);
         let states = if by_state { StateLeaves::None } else { StateLeaves::All };
-        let tree = Tree::new(profile, &rows, Leaves::new(options, states))?;
-        let labels = Labels::new(profile, &tree, lock_names);
+        let tree = StackTree::new(profile, &rows, Leaves::new(options, states))?;
+        let labels = StepNames::new(profile, &tree, lock_names);
         let (merged, merged_of_node) = merge(&tree, &labels);
         let (nodes, number) = in_order_of_lines(&merged);
         let node_of_row = tree
@@ -122,7 +122,7 @@ impl<'p> Lines<'p> {
         Ok(Lines {
             rows,
             column,
-            kinds: Kinds::of(&rows),
+            kinds: RowKinds::of(&rows),
             labels: labels.names,
             nodes,
             node_of_row,
@@ -140,17 +140,17 @@ impl<'p> Lines<'p> {
     }
 
     /// The sum of another column of what the lines are made of.
-    pub(super) fn sum(&self, column: Column) -> u64 {
+    pub(super) fn sum(&self, column: RowColumn) -> u64 {
         self.rows.iter().fold(0, |sum: u64, row| sum.saturating_add(row.value(column)))
     }
 
     /// What the lines sum.
-    pub(super) fn column(&self) -> Column {
+    pub(super) fn column(&self) -> RowColumn {
         self.column
     }
 
     /// The kinds of what they sum.
-    pub(super) fn kinds(&self) -> &Kinds {
+    pub(super) fn kinds(&self) -> &RowKinds {
         &self.kinds
     }
 
@@ -185,10 +185,10 @@ impl<'p> Lines<'p> {
         smallest: f64,
         mut write: impl FnMut(&str) -> io::Result<()>,
     ) -> io::Result<()> {
-        let mut sums = Sums::new(self.nodes.len());
-        let mut line = Line::default();
+        let mut sums = RootSums::new(self.nodes.len());
+        let mut line = PathLine::default();
         for (root, Selection { spans, state }) in &self.roots {
-            for at in spans.iter().flat_map(Spans::iter) {
+            for at in spans.iter().flat_map(RowSpans::iter) {
                 let row = self.rows.row(at);
                 if state.is_none() || row.state == *state {
                     sums.add(self.node_of_row[at], row.value(self.column));
@@ -250,17 +250,17 @@ fn roots(
     rows: &Rows<'_>,
     by_thread: bool,
     by_state: bool,
-) -> BTreeMap<Root, Selection> {
-    let mut roots: BTreeMap<Root, Selection> = BTreeMap::new();
+) -> BTreeMap<RootNames, Selection> {
+    let mut roots: BTreeMap<RootNames, Selection> = BTreeMap::new();
     let states: Vec<Option<State>> =
         if by_state { rows.states().map(Some).collect() } else { vec![None] };
-    let threads: Vec<(Option<String>, Spans)> = if by_thread {
+    let threads: Vec<(Option<String>, RowSpans)> = if by_thread {
         let name = |at| names::thread_frame(&profile.thread_name(at));
         let spans = (0..).zip(rows.by_thread(profile.threads.len()));
         let spans = spans.filter(|(_, spans)| !spans.is_empty());
         spans.map(|(at, spans)| (Some(label(&name(at))), spans)).collect()
     } else {
-        vec![(None, Spans::all(rows.len()))]
+        vec![(None, RowSpans::all(rows.len()))]
     };
     for state in states {
         for (thread, spans) in &threads {
@@ -294,7 +294,7 @@ fn label(name: &str) -> String {
 }
 
 /// The names of all steps of a tree.
-struct Labels {
+struct StepNames {
     names: Vec<(String, LabelKind)>,
     of_frame: Vec<u32>,
     of_lock: Vec<u32>,
@@ -302,8 +302,8 @@ struct Labels {
     of_no_stack: u32,
 }
 
-impl Labels {
-    fn new(profile: &Profile, tree: &Tree, lock_names: LockNames) -> Labels {
+impl StepNames {
+    fn new(profile: &Profile, tree: &StackTree, lock_names: LockNames) -> StepNames {
         let functions: Vec<_> = profile
             .functions
             .iter()
@@ -329,15 +329,15 @@ impl Labels {
             profile.frames.iter().map(|frame| of_function[frame.function as usize]).collect();
         let of_lock = locks.iter().map(rank).collect();
         let (of_state, of_no_stack) = (states.each_ref().map(rank), rank(&no_stack));
-        Labels { names, of_frame, of_lock, of_state, of_no_stack }
+        StepNames { names, of_frame, of_lock, of_state, of_no_stack }
     }
 
-    fn of(&self, step: Step) -> u32 {
+    fn of(&self, step: TreeStep) -> u32 {
         match step {
-            Step::Root | Step::NoStack => self.of_no_stack,
-            Step::Frame(frame) => self.of_frame[frame as usize],
-            Step::Lock(lock) => self.of_lock[lock as usize],
-            Step::State(state) => self.of_state[state as usize],
+            TreeStep::Root | TreeStep::NoStack => self.of_no_stack,
+            TreeStep::Frame(frame) => self.of_frame[frame as usize],
+            TreeStep::Lock(lock) => self.of_lock[lock as usize],
+            TreeStep::State(state) => self.of_state[state as usize],
         }
     }
 }
@@ -352,8 +352,8 @@ fn kind_of(function: &Function) -> LabelKind {
 
 /// Merges nodes that have the same name and parent. The result is in no order
 /// but that parents come first; with it the merged node of each node.
-fn merge(tree: &Tree, labels: &Labels) -> (Vec<Node>, Vec<u32>) {
-    let mut merged = vec![Node { parent: 0, label: 0, depth: 0 }];
+fn merge(tree: &StackTree, labels: &StepNames) -> (Vec<LineNode>, Vec<u32>) {
+    let mut merged = vec![LineNode { parent: 0, label: 0, depth: 0 }];
     let mut children = HashMap::new();
     let mut merged_of_node = vec![0u32; tree.len()];
     for node in 1..tree.len() {
@@ -362,7 +362,7 @@ fn merge(tree: &Tree, labels: &Labels) -> (Vec<Node>, Vec<u32>) {
         let next = merged.len() as u32;
         let at = *children.entry((parent, label)).or_insert(next);
         if at == next {
-            merged.push(Node { parent, label, depth: merged[parent as usize].depth + 1 });
+            merged.push(LineNode { parent, label, depth: merged[parent as usize].depth + 1 });
         }
         merged_of_node[node] = at;
     }
@@ -370,7 +370,7 @@ fn merge(tree: &Tree, labels: &Labels) -> (Vec<Node>, Vec<u32>) {
 }
 
 /// The nodes in the order of their lines, and the new number of each.
-fn in_order_of_lines(merged: &[Node]) -> (Vec<Node>, Vec<u32>) {
+fn in_order_of_lines(merged: &[LineNode]) -> (Vec<LineNode>, Vec<u32>) {
     let mut by_parent: Vec<u32> = (1..merged.len() as u32).collect();
     let key = |&node: &u32| (merged[node as usize].parent, merged[node as usize].label);
     by_parent.sort_unstable_by_key(key);
@@ -388,14 +388,14 @@ fn in_order_of_lines(merged: &[Node]) -> (Vec<Node>, Vec<u32>) {
         let at = node as usize;
         number[at] = nodes.len() as u32;
         let parent = number[merged[at].parent as usize];
-        nodes.push(Node { parent, ..merged[at] });
+        nodes.push(LineNode { parent, ..merged[at] });
         open.extend(by_parent[first_child[at]..first_child[at + 1]].iter().rev());
     }
     (nodes, number)
 }
 
 /// The sums of one root's waits.
-struct Sums {
+struct RootSums {
     /// Of the waits that end at each node, and what was folded into it.
     own: Vec<u64>,
     /// Of all waits at and below each node.
@@ -403,9 +403,9 @@ struct Sums {
     touched: BitSet,
 }
 
-impl Sums {
-    fn new(nodes: usize) -> Sums {
-        Sums { own: vec![0; nodes], inclusive: vec![0; nodes], touched: BitSet::new(nodes) }
+impl RootSums {
+    fn new(nodes: usize) -> RootSums {
+        RootSums { own: vec![0; nodes], inclusive: vec![0; nodes], touched: BitSet::new(nodes) }
     }
 
     fn add(&mut self, node: u32, value: u64) {
@@ -418,7 +418,7 @@ impl Sums {
     /// The nodes that have a line, with their values. Nothing is left after.
     fn take_lines(
         &mut self,
-        nodes: &[Node],
+        nodes: &[LineNode],
         smallest: f64,
         never_folded: u32,
     ) -> impl Iterator<Item = (u32, u64)> + use<> {
@@ -428,7 +428,7 @@ impl Sums {
             let at = node as usize;
             let own = std::mem::take(&mut self.own[at]);
             let inclusive = std::mem::take(&mut self.inclusive[at]);
-            let Node { parent, depth, .. } = nodes[at];
+            let LineNode { parent, depth, .. } = nodes[at];
             let above = parent as usize;
             let is_folded = depth > never_folded && (inclusive as f64) < smallest;
             if is_folded {
@@ -447,7 +447,7 @@ impl Sums {
 
 /// A line, built from the one before it: neighbours share most of their path.
 #[derive(Default)]
-struct Line {
+struct PathLine {
     text: String,
     /// Where the path ends that all lines share.
     start: usize,
@@ -456,9 +456,9 @@ struct Line {
     above: Vec<u32>,
 }
 
-impl Line {
+impl PathLine {
     /// Begins the lines of a root.
-    fn start(&mut self, root: &Root) {
+    fn start(&mut self, root: &RootNames) {
         self.path.clear();
         let names: Vec<&str> = root.iter().map(|(name, _)| &**name).collect();
         self.text = names.join(";");
@@ -469,7 +469,7 @@ impl Line {
     fn of(&mut self, lines: &Lines<'_>, node: u32, value: u64) -> &str {
         let mut at = node;
         while at != 0 {
-            let Node { parent, depth, .. } = lines.nodes[at as usize];
+            let LineNode { parent, depth, .. } = lines.nodes[at as usize];
             let place = depth as usize - 1;
             if self.path.get(place).is_some_and(|&(shared, _)| shared == at) {
                 break;

@@ -3,25 +3,27 @@
 
 use tyrion_model::profile::Profile;
 
-/// What is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Metric {
-    /// How long threads waited.
-    Wait,
-    /// How often they waited.
-    Contentions,
-    /// How long they held locks.
-    Hold,
-    /// How often they acquired them.
-    Acquisitions,
-    /// How long others waited for what a thread held.
-    Blame,
-    /// How long threads were there, by samples.
-    Wall,
-    /// How long they used the CPU there, by samples.
-    Cpu,
-    /// How long they were blocked there, by samples.
-    Blocked,
+tyrion_wire::named_enum! {
+    /// What is measured.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Metric {
+        /// How long threads waited.
+        Wait => "wait",
+        /// How often they waited.
+        Contentions => "contentions",
+        /// How long they held locks.
+        Hold => "hold",
+        /// How often they acquired them.
+        Acquisitions => "acquisitions",
+        /// How long others waited for what a thread held.
+        Blame => "blame",
+        /// How long threads were there, by samples.
+        Wall => "wall",
+        /// How long they used the CPU there, by samples.
+        Cpu => "cpu",
+        /// How long they were blocked there, by samples.
+        Blocked => "blocked",
+    }
 }
 
 /// What has to be recorded for a metric, or for the stacks that carry it.
@@ -38,32 +40,6 @@ pub enum Needs {
 }
 
 impl Metric {
-    /// Every metric, in the order of the help.
-    pub const ALL: [Metric; 8] = [
-        Metric::Wait,
-        Metric::Contentions,
-        Metric::Hold,
-        Metric::Acquisitions,
-        Metric::Blame,
-        Metric::Wall,
-        Metric::Cpu,
-        Metric::Blocked,
-    ];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Metric::Wait => "wait",
-            Metric::Contentions => "contentions",
-            Metric::Hold => "hold",
-            Metric::Acquisitions => "acquisitions",
-            Metric::Blame => "blame",
-            Metric::Wall => "wall",
-            Metric::Cpu => "cpu",
-            Metric::Blocked => "blocked",
-        }
-    }
-
     /// One line for `--help`.
     pub fn about(self) -> &'static str {
         match self {
@@ -102,34 +78,23 @@ impl Metric {
     }
 }
 
-/// Whose stack carries what is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
-    /// That of the thread that waited, as in Go's block profile.
-    Waiter,
-    /// That of the thread that held what others waited for, as in Go's mutex
-    /// profile: blame stands for the waits.
-    Holder,
-    /// That of the thread that ended the wait, when it did.
-    Waker,
-    /// That of the sampled thread, below the state that it was in.
-    State,
+tyrion_wire::named_enum! {
+    /// Whose stack carries what is measured.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum By {
+        /// That of the thread that waited, as in Go's block profile.
+        Waiter => "waiter",
+        /// That of the thread that held what others waited for, as in Go's mutex
+        /// profile: blame stands for the waits.
+        Holder => "holder",
+        /// That of the thread that ended the wait, when it did.
+        Waker => "waker",
+        /// That of the sampled thread, below the state that it was in.
+        State => "state",
+    }
 }
 
 impl By {
-    /// All, in the order of the help.
-    pub const ALL: [By; 4] = [By::Waiter, By::Holder, By::Waker, By::State];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            By::Waiter => "waiter",
-            By::Holder => "holder",
-            By::Waker => "waker",
-            By::State => "state",
-        }
-    }
-
     /// One line for `--help`.
     pub fn about(self) -> &'static str {
         match self {

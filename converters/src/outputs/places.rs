@@ -4,7 +4,7 @@ use super::{
     OutputOptions,
     metric::{By, Metric},
     rows::Rows,
-    tree::{Leaves, NO_STACK, StateLeaves, Step, Tree},
+    tree::{Leaves, NO_STACK, StackTree, StateLeaves, TreeStep},
 };
 use std::{collections::HashMap, io};
 use tyrion_model::{
@@ -21,16 +21,16 @@ pub(super) fn wait_rows<'p>(profile: &'p Profile, options: &OutputOptions) -> Ro
 }
 
 /// The stacks of waits, each with its lock below it.
-pub(super) struct Places<'p> {
+pub(super) struct LockStacks<'p> {
     profile: &'p Profile,
     /// Nodes: the first is the empty stack, and every other stands after its parent.
-    pub(super) tree: Tree,
+    pub(super) tree: StackTree,
     node_of: HashMap<(u32, u32, WaitKind), u32>,
 }
 
 /// A frame, as viewers show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct ViewerFrame {
     /// Its name.
     pub(super) name: String,
     /// Its source file, or the class of a lock that has a name of its own; empty when
@@ -40,17 +40,17 @@ pub(super) struct Shown {
     pub(super) line: u32,
 }
 
-impl<'p> Places<'p> {
+impl<'p> LockStacks<'p> {
     /// Those of a profile's waits.
     ///
     /// # Errors
     /// The profile breaks a rule of [`Profile::check`].
-    pub(super) fn new(profile: &'p Profile, options: &OutputOptions) -> io::Result<Places<'p>> {
+    pub(super) fn new(profile: &'p Profile, options: &OutputOptions) -> io::Result<LockStacks<'p>> {
         let rows = wait_rows(profile, options);
-        let tree = Tree::new(profile, &rows, Leaves::new(options, StateLeaves::None))?;
+        let tree = StackTree::new(profile, &rows, Leaves::new(options, StateLeaves::None))?;
         let keys = profile.waits.iter().map(|row| (row.stack, row.lock, row.kind));
         let node_of = keys.zip(tree.node_of_row.iter().copied()).collect();
-        Ok(Places { profile, tree, node_of })
+        Ok(LockStacks { profile, tree, node_of })
     }
 
     /// The node of a wait; the empty stack for one that the profile lacks.
@@ -65,22 +65,22 @@ impl<'p> Places<'p> {
     }
 
     /// The frame that a step adds.
-    pub(super) fn frame(&self, step: Step) -> u32 {
+    pub(super) fn frame(&self, step: TreeStep) -> u32 {
         let frames = self.profile.frames.len() as u32;
         match step {
-            Step::Frame(frame) => frame,
-            Step::Lock(lock) => frames + 1 + lock,
+            TreeStep::Frame(frame) => frame,
+            TreeStep::Lock(lock) => frames + 1 + lock,
             // Stacks of waits have no states, and the empty stack adds no frame.
-            Step::NoStack | Step::State(_) | Step::Root => frames,
+            TreeStep::NoStack | TreeStep::State(_) | TreeStep::Root => frames,
         }
     }
 
     /// A frame as viewers show it.
-    pub(super) fn shown(&self, frame: u32) -> Shown {
+    pub(super) fn shown(&self, frame: u32) -> ViewerFrame {
         let known = self.profile.frames.get(frame as usize);
         let function = known.and_then(|it| self.profile.functions.get(it.function as usize));
         if let Some((frame, function)) = known.zip(function) {
-            return Shown {
+            return ViewerFrame {
                 name: names::dotted(function),
                 file: harmless::name(&function.source).into_owned(),
                 line: frame.line,
@@ -90,7 +90,7 @@ impl<'p> Places<'p> {
         let lock = lock.and_then(|lock| self.tree.locks.get(lock));
         let name = lock.map_or_else(|| NO_STACK.to_owned(), LockFrame::brief);
         let file = lock.map_or_else(String::new, |lock| lock.class_beside_name().to_owned());
-        Shown { name, file, line: 0 }
+        ViewerFrame { name, file, line: 0 }
     }
 
     /// The frames of a node, root first.

@@ -10,7 +10,7 @@ use tyrion_wire::WaitKind;
 
 /// A number that rows have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Column {
+pub(super) enum RowColumn {
     /// Number of waits.
     Count,
     /// Their durations, in ns.
@@ -35,34 +35,34 @@ pub(super) enum Column {
     BlockedNs,
 }
 
-impl Column {
+impl RowColumn {
     /// Whether it comes from samples.
     pub(super) fn is_sampled(self) -> bool {
-        matches!(self, Column::WallNs | Column::CpuNs | Column::BlockedNs)
+        matches!(self, RowColumn::WallNs | RowColumn::CpuNs | RowColumn::BlockedNs)
     }
 
     /// What pprof and OpenTelemetry call it, and its unit: Go's names for waits, and names
     /// like them.
     pub(super) fn name_and_unit(self) -> (&'static str, &'static str) {
         match self {
-            Column::Count => ("contentions", "count"),
-            Column::WaitNs => ("delay", "nanoseconds"),
-            Column::Acquisitions => ("acquisitions", "count"),
-            Column::AcquisitionsError => ("acquisitions_error", "count"),
-            Column::Reentrant => ("reentrant", "count"),
-            Column::ReentrantError => ("reentrant_error", "count"),
-            Column::HoldNs => ("hold", "nanoseconds"),
-            Column::BlamedNs => ("blamed", "nanoseconds"),
-            Column::WallNs => ("wall", "nanoseconds"),
-            Column::CpuNs => ("cpu", "nanoseconds"),
-            Column::BlockedNs => ("blocked", "nanoseconds"),
+            RowColumn::Count => ("contentions", "count"),
+            RowColumn::WaitNs => ("delay", "nanoseconds"),
+            RowColumn::Acquisitions => ("acquisitions", "count"),
+            RowColumn::AcquisitionsError => ("acquisitions_error", "count"),
+            RowColumn::Reentrant => ("reentrant", "count"),
+            RowColumn::ReentrantError => ("reentrant_error", "count"),
+            RowColumn::HoldNs => ("hold", "nanoseconds"),
+            RowColumn::BlamedNs => ("blamed", "nanoseconds"),
+            RowColumn::WallNs => ("wall", "nanoseconds"),
+            RowColumn::CpuNs => ("cpu", "nanoseconds"),
+            RowColumn::BlockedNs => ("blocked", "nanoseconds"),
         }
     }
 }
 
 /// Who had the lock that a row is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum RowOwner {
     /// That is not known, or the row is about no lock.
     Unknown,
     /// The row's own thread: it took the lock, or others waited for what it held.
@@ -72,11 +72,11 @@ pub(super) enum Owner {
 }
 
 /// How many columns there are.
-const COLUMNS: usize = Column::BlockedNs as usize + 1;
+const COLUMNS: usize = RowColumn::BlockedNs as usize + 1;
 
 /// A row of a profile; numbers that it does not have are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct OutputRow {
     pub(super) thread: u32,
     pub(super) stack: u32,
     /// [`NO_LOCK`](tyrion_model::profile::NO_LOCK) in samples that wait for none.
@@ -85,75 +85,76 @@ pub(super) struct Row {
     pub(super) kind: Option<WaitKind>,
     /// Samples alone have one.
     pub(super) state: Option<State>,
-    pub(super) owner: Owner,
+    pub(super) owner: RowOwner,
     values: [u64; COLUMNS],
 }
 
-impl Row {
-    fn new(thread: u32, stack: u32, lock: u32, kind: Option<WaitKind>) -> Row {
-        let (state, owner) = (None, Owner::Unknown);
-        Row { thread, stack, lock, kind, state, owner, values: [0; COLUMNS] }
+impl OutputRow {
+    fn new(thread: u32, stack: u32, lock: u32, kind: Option<WaitKind>) -> OutputRow {
+        let (state, owner) = (None, RowOwner::Unknown);
+        OutputRow { thread, stack, lock, kind, state, owner, values: [0; COLUMNS] }
     }
 
     /// The row with these numbers.
     #[inline]
-    fn with<const N: usize>(mut self, values: [(Column, u64); N]) -> Row {
+    fn with<const N: usize>(mut self, values: [(RowColumn, u64); N]) -> OutputRow {
         for (column, value) in values {
             self.values[column as usize] = value;
         }
         self
     }
 
-    fn of_wait(wait: &WaitRow) -> Row {
-        let row = Row::new(wait.thread, wait.stack, wait.lock, Some(wait.kind))
-            .with([(Column::Count, wait.count), (Column::WaitNs, wait.wait_ns)]);
+    fn of_wait(wait: &WaitRow) -> OutputRow {
+        let row = OutputRow::new(wait.thread, wait.stack, wait.lock, Some(wait.kind))
+            .with([(RowColumn::Count, wait.count), (RowColumn::WaitNs, wait.wait_ns)]);
         match wait.owner {
             NO_OWNER => row,
-            owner => Row { owner: Owner::Other(owner), ..row },
+            owner => OutputRow { owner: RowOwner::Other(owner), ..row },
         }
     }
 
-    fn of_acquisition(row: &AcquisitionRow) -> Row {
-        let taken = Row::new(row.thread, row.stack, row.lock, Some(row.kind));
-        Row { owner: Owner::Itself, ..taken }.with([
-            (Column::Acquisitions, row.acquisitions),
-            (Column::AcquisitionsError, row.acquisitions_error),
-            (Column::Reentrant, row.reentrant),
-            (Column::ReentrantError, row.reentrant_error),
-            (Column::HoldNs, row.hold_ns),
+    fn of_acquisition(row: &AcquisitionRow) -> OutputRow {
+        let taken = OutputRow::new(row.thread, row.stack, row.lock, Some(row.kind));
+        OutputRow { owner: RowOwner::Itself, ..taken }.with([
+            (RowColumn::Acquisitions, row.acquisitions),
+            (RowColumn::AcquisitionsError, row.acquisitions_error),
+            (RowColumn::Reentrant, row.reentrant),
+            (RowColumn::ReentrantError, row.reentrant_error),
+            (RowColumn::HoldNs, row.hold_ns),
         ])
     }
 
     /// With `is_wait` it stands for the waits of others, too.
-    fn of_blame(blame: &BlameRow, is_wait: bool) -> Row {
-        let held = Row::new(blame.thread, blame.stack, blame.lock, Some(blame.kind));
-        let row = Row { owner: Owner::Itself, ..held }.with([(Column::BlamedNs, blame.blamed_ns)]);
+    fn of_blame(blame: &BlameRow, is_wait: bool) -> OutputRow {
+        let held = OutputRow::new(blame.thread, blame.stack, blame.lock, Some(blame.kind));
+        let row = OutputRow { owner: RowOwner::Itself, ..held }
+            .with([(RowColumn::BlamedNs, blame.blamed_ns)]);
         if is_wait {
-            row.with([(Column::Count, blame.count), (Column::WaitNs, blame.blamed_ns)])
+            row.with([(RowColumn::Count, blame.count), (RowColumn::WaitNs, blame.blamed_ns)])
         } else {
             row
         }
     }
 
     /// The waits that a thread has ended.
-    fn of_wake(wake: &BlameRow) -> Row {
-        Row::new(wake.thread, wake.stack, wake.lock, Some(wake.kind))
-            .with([(Column::Count, wake.count), (Column::WaitNs, wake.blamed_ns)])
+    fn of_wake(wake: &BlameRow) -> OutputRow {
+        OutputRow::new(wake.thread, wake.stack, wake.lock, Some(wake.kind))
+            .with([(RowColumn::Count, wake.count), (RowColumn::WaitNs, wake.blamed_ns)])
     }
 
-    fn of_sample(sample: &SampleRow) -> Row {
+    fn of_sample(sample: &SampleRow) -> OutputRow {
         let blocked_ns = if sample.state == State::Blocked { sample.wall_ns } else { 0 };
-        let row = Row::new(sample.thread, sample.stack, sample.lock, sample.kind);
-        Row { state: Some(sample.state), ..row }.with([
-            (Column::WallNs, sample.wall_ns),
-            (Column::CpuNs, sample.cpu_ns),
-            (Column::BlockedNs, blocked_ns),
+        let row = OutputRow::new(sample.thread, sample.stack, sample.lock, sample.kind);
+        OutputRow { state: Some(sample.state), ..row }.with([
+            (RowColumn::WallNs, sample.wall_ns),
+            (RowColumn::CpuNs, sample.cpu_ns),
+            (RowColumn::BlockedNs, blocked_ns),
         ])
     }
 
     /// The number in a column.
     #[inline]
-    pub(super) fn value(&self, column: Column) -> u64 {
+    pub(super) fn value(&self, column: RowColumn) -> u64 {
         self.values[column as usize]
     }
 }
@@ -194,7 +195,10 @@ impl<'p> Rows<'p> {
 
     /// The rows that have the metric of the options, and the column with it: for
     /// outputs that show one.
-    pub(super) fn with_metric(profile: &'p Profile, options: &OutputOptions) -> (Rows<'p>, Column) {
+    pub(super) fn with_metric(
+        profile: &'p Profile,
+        options: &OutputOptions,
+    ) -> (Rows<'p>, RowColumn) {
         let all = Rows::all(profile, options);
         let none =
             Rows { waits: &[], wakes: &[], acquisitions: &[], blames: &[], samples: &[], ..all };
@@ -206,45 +210,45 @@ impl<'p> Rows<'p> {
         let holds = Rows { acquisitions: all.acquisitions, ..none };
         let samples = Rows { samples: all.samples, ..none };
         match options.metric_of(profile) {
-            Metric::Wait => (waits, Column::WaitNs),
-            Metric::Contentions => (waits, Column::Count),
-            Metric::Hold => (holds, Column::HoldNs),
-            Metric::Acquisitions => (holds, Column::Acquisitions),
-            Metric::Blame => (blames, Column::BlamedNs),
-            Metric::Wall => (samples, Column::WallNs),
-            Metric::Cpu => (samples, Column::CpuNs),
-            Metric::Blocked => (samples, Column::BlockedNs),
+            Metric::Wait => (waits, RowColumn::WaitNs),
+            Metric::Contentions => (waits, RowColumn::Count),
+            Metric::Hold => (holds, RowColumn::HoldNs),
+            Metric::Acquisitions => (holds, RowColumn::Acquisitions),
+            Metric::Blame => (blames, RowColumn::BlamedNs),
+            Metric::Wall => (samples, RowColumn::WallNs),
+            Metric::Cpu => (samples, RowColumn::CpuNs),
+            Metric::Blocked => (samples, RowColumn::BlockedNs),
         }
     }
 
     /// The columns that outputs with all of them show: waits first, unless there
     /// are samples and no waits were recorded; the others only if there is
     /// something behind them, errors if one is not 0.
-    pub(super) fn columns(&self) -> Vec<Column> {
+    pub(super) fn columns(&self) -> Vec<RowColumn> {
         let mut columns = Vec::new();
         if !self.lacks_waits() {
-            columns.extend([Column::Count, Column::WaitNs]);
+            columns.extend([RowColumn::Count, RowColumn::WaitNs]);
         }
         if self.has_acquisitions {
-            columns.extend([Column::Acquisitions, Column::Reentrant, Column::HoldNs]);
+            columns.extend([RowColumn::Acquisitions, RowColumn::Reentrant, RowColumn::HoldNs]);
             columns.extend(self.errors());
         }
         if self.has_blame {
-            columns.push(Column::BlamedNs);
+            columns.push(RowColumn::BlamedNs);
         }
         if self.has_samples {
-            columns.extend([Column::WallNs, Column::CpuNs, Column::BlockedNs]);
+            columns.extend([RowColumn::WallNs, RowColumn::CpuNs, RowColumn::BlockedNs]);
         }
         columns
     }
 
     /// The errors that are not 0 everywhere.
-    fn errors(&self) -> impl Iterator<Item = Column> + use<> {
+    fn errors(&self) -> impl Iterator<Item = RowColumn> + use<> {
         let is_any =
             |error: fn(&AcquisitionRow) -> u64| self.acquisitions.iter().any(|row| error(row) != 0);
         let errors = [
-            (Column::AcquisitionsError, is_any(|row| row.acquisitions_error)),
-            (Column::ReentrantError, is_any(|row| row.reentrant_error)),
+            (RowColumn::AcquisitionsError, is_any(|row| row.acquisitions_error)),
+            (RowColumn::ReentrantError, is_any(|row| row.reentrant_error)),
         ];
         errors.into_iter().filter(|(_, is_any)| *is_any).map(|(column, _)| column)
     }
@@ -269,38 +273,42 @@ impl<'p> Rows<'p> {
 
     /// A row by its number.
     #[inline]
-    pub(super) fn row(&self, at: usize) -> Row {
+    pub(super) fn row(&self, at: usize) -> OutputRow {
         if let Some(wait) = self.waits.get(at) {
-            return Row::of_wait(wait);
+            return OutputRow::of_wait(wait);
         }
         let at = at - self.waits.len();
         if let Some(wake) = self.wakes.get(at) {
-            return Row::of_wake(wake);
+            return OutputRow::of_wake(wake);
         }
         let at = at - self.wakes.len();
         if let Some(acquisition) = self.acquisitions.get(at) {
-            return Row::of_acquisition(acquisition);
+            return OutputRow::of_acquisition(acquisition);
         }
         let at = at - self.acquisitions.len();
         match self.blames.get(at) {
-            Some(blame) => Row::of_blame(blame, self.blame_is_wait),
-            None => Row::of_sample(&self.samples[at - self.blames.len()]),
+            Some(blame) => OutputRow::of_blame(blame, self.blame_is_wait),
+            None => OutputRow::of_sample(&self.samples[at - self.blames.len()]),
         }
     }
 
     /// All rows in their order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Row> + use<'p> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = OutputRow> + use<'p> {
         let is_wait = self.blame_is_wait;
-        let blames = self.blames.iter().map(move |blame| Row::of_blame(blame, is_wait));
-        let acquisitions = self.acquisitions.iter().map(Row::of_acquisition);
-        let samples = self.samples.iter().map(Row::of_sample);
-        let waits = self.waits.iter().map(Row::of_wait).chain(self.wakes.iter().map(Row::of_wake));
+        let blames = self.blames.iter().map(move |blame| OutputRow::of_blame(blame, is_wait));
+        let acquisitions = self.acquisitions.iter().map(OutputRow::of_acquisition);
+        let samples = self.samples.iter().map(OutputRow::of_sample);
+        let waits = self
+            .waits
+            .iter()
+            .map(OutputRow::of_wait)
+            .chain(self.wakes.iter().map(OutputRow::of_wake));
         waits.chain(acquisitions).chain(blames).chain(samples)
     }
 
     /// Where the rows of each of so many threads stand.
-    pub(super) fn by_thread(&self, threads: usize) -> Vec<Spans> {
-        let mut spans = vec![Spans::default(); threads];
+    pub(super) fn by_thread(&self, threads: usize) -> Vec<RowSpans> {
+        let mut spans = vec![RowSpans::default(); threads];
         let mut start = 0;
         let mut chunk = |thread: u32, sort: usize, len: usize| {
             spans[thread as usize].0[sort] = start..start + len;
@@ -328,12 +336,12 @@ impl<'p> Rows<'p> {
 /// Numbers of a thread's rows: waits, those that it ended, acquisitions, blame and
 /// samples stand apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Spans([Range<usize>; 5]);
+pub(super) struct RowSpans([Range<usize>; 5]);
 
-impl Spans {
+impl RowSpans {
     /// The numbers from 0 to below `len`.
-    pub(super) fn all(len: usize) -> Spans {
-        Spans([0..len, 0..0, 0..0, 0..0, 0..0])
+    pub(super) fn all(len: usize) -> RowSpans {
+        RowSpans([0..len, 0..0, 0..0, 0..0, 0..0])
     }
 
     /// Whether there are none.

@@ -12,9 +12,9 @@
 
 use super::{
     By, Format, Metrics, OutputOptions, Stream,
-    facts::{self, Kinds},
+    facts::{self, RowKinds},
     json::{self, Commas},
-    places::{Places, wait_rows},
+    places::{LockStacks, wait_rows},
     processes::pids,
 };
 use std::{
@@ -56,10 +56,10 @@ const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 
 fn stream(timeline: &Timeline<'_>, options: &OutputOptions, out: &mut dyn Write) -> io::Result<()> {
     let profile = timeline.profile();
-    let places = Places::new(profile, options)?;
+    let places = LockStacks::new(profile, options)?;
     let mut out = BufWriter::with_capacity(1 << 18, out);
     write!(out, "{{\"$schema\":\"{SCHEMA}\",\"exporter\":\"tyrion {VERSION}\",\"name\":")?;
-    let kinds = Kinds::of(&wait_rows(profile, options));
+    let kinds = RowKinds::of(&wait_rows(profile, options));
     json::string(&mut out, &facts::summary(profile, &kinds))?;
     out.write_all(b",\"shared\":{\"frames\":[\n")?;
     write_frames(&places, &mut out)?;
@@ -74,7 +74,7 @@ fn stream(timeline: &Timeline<'_>, options: &OutputOptions, out: &mut dyn Write)
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-fn write_frames(places: &Places<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn write_frames(places: &LockStacks<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut commas = Commas::default();
     for frame in 0..places.frames() {
         commas.next(out)?;
@@ -96,7 +96,7 @@ fn write_frames(places: &Places<'_>, out: &mut dyn Write) -> io::Result<()> {
 /// Writes one profile after another.
 struct Profiles<'t, 'w> {
     timeline: &'t Timeline<'t>,
-    places: &'t Places<'t>,
+    places: &'t LockStacks<'t>,
     /// Of the process of each log.
     pids: &'t [String],
     out: &'w mut dyn Write,

@@ -1,6 +1,6 @@
 //! The tables that the samples of pprof and of OpenTelemetry point into.
 
-use super::tree::{NO_STACK, Step, Tree};
+use super::tree::{NO_STACK, StackTree, TreeStep};
 use std::{collections::HashMap, io};
 use tyrion_model::{
     harmless, names,
@@ -8,7 +8,7 @@ use tyrion_model::{
 };
 
 /// A row of the tables of locations and functions, whose ids ascend from 1 on.
-pub(super) enum Entry {
+pub(super) enum TableEntry {
     /// A line of a function; 0 if it is not known.
     Location { id: u64, function_id: u64, line: i64 },
     /// A function: its texts are ids of strings, and its first line is 0 if it is not
@@ -66,7 +66,7 @@ pub(super) struct Locations {
 }
 
 impl Locations {
-    pub(super) fn new(profile: &Profile, tree: &Tree) -> Locations {
+    pub(super) fn new(profile: &Profile, tree: &StackTree) -> Locations {
         let mut of_frame = vec![0; profile.frames.len()];
         let mut of_function = vec![0; profile.functions.len()];
         for frame in frames_in_use(tree) {
@@ -84,13 +84,13 @@ impl Locations {
     }
 
     /// The location of a step.
-    pub(super) fn id(&self, step: Step) -> u64 {
+    pub(super) fn id(&self, step: TreeStep) -> u64 {
         match step {
-            Step::Root => 0,
-            Step::NoStack => self.frames + 1,
-            Step::Frame(frame) => self.of_frame[frame as usize],
-            Step::State(state) => self.of_state[state as usize],
-            Step::Lock(lock) => self.before_locks + 1 + u64::from(lock),
+            TreeStep::Root => 0,
+            TreeStep::NoStack => self.frames + 1,
+            TreeStep::Frame(frame) => self.of_frame[frame as usize],
+            TreeStep::State(state) => self.of_state[state as usize],
+            TreeStep::Lock(lock) => self.before_locks + 1 + u64::from(lock),
         }
     }
 
@@ -101,23 +101,23 @@ impl Locations {
     pub(super) fn each(
         &self,
         profile: &Profile,
-        tree: &Tree,
+        tree: &StackTree,
         strings: &mut Strings,
-        take: &mut dyn FnMut(Entry) -> io::Result<()>,
+        take: &mut dyn FnMut(TableEntry) -> io::Result<()>,
     ) -> io::Result<()> {
         for (frame, &id) in profile.frames.iter().zip(&self.of_frame) {
             if id != 0 {
                 let function_id = self.of_function[frame.function as usize];
-                take(Entry::Location { id, function_id, line: i64::from(frame.line) })?;
+                take(TableEntry::Location { id, function_id, line: i64::from(frame.line) })?;
             }
         }
         for at in 1..=synthetic_names(tree).count() as u64 {
             let (id, function_id) = (self.frames + at, self.functions + at);
-            take(Entry::Location { id, function_id, line: 0 })?;
+            take(TableEntry::Location { id, function_id, line: 0 })?;
         }
         for (function, &id) in profile.functions.iter().zip(&self.of_function) {
             if id != 0 {
-                take(Entry::Function {
+                take(TableEntry::Function {
                     id,
                     name: strings.id(&names::dotted(function)),
                     system_name: strings.id(&names::with_descriptor(function)),
@@ -129,22 +129,22 @@ impl Locations {
         for (at, (name, system_name)) in (1..).zip(synthetic_names(tree)) {
             let (name, system_name) = (strings.id(&name), strings.id(&system_name));
             let id = self.functions + at;
-            take(Entry::Function { id, name, system_name, filename: 0, first_line: 0 })?;
+            take(TableEntry::Function { id, name, system_name, filename: 0, first_line: 0 })?;
         }
         Ok(())
     }
 }
 
-fn has_no_stack(tree: &Tree) -> bool {
-    tree.steps.contains(&Step::NoStack)
+fn has_no_stack(tree: &StackTree) -> bool {
+    tree.steps.contains(&TreeStep::NoStack)
 }
 
-/// What stands in stacks and is no method, [`Step::NoStack`], states and locks:
+/// What stands in stacks and is no method, [`TreeStep::NoStack`], states and locks:
 /// the name for people and that for machines. Where the two are equal,
 /// `go tool pprof` takes brackets for C++ and cuts what stands in `(…)`. Its web pages
 /// also cut names at `/` and `(`, and at dots where there is no room, so the name for
 /// people is the brief one.
-fn synthetic_names(tree: &Tree) -> impl Iterator<Item = (String, String)> + '_ {
+fn synthetic_names(tree: &StackTree) -> impl Iterator<Item = (String, String)> + '_ {
     let no_stack = has_no_stack(tree).then(|| NO_STACK.to_owned());
     let states = tree.states().map(names::state_frame);
     let others = no_stack.into_iter().chain(states).map(|name| (name.clone(), name));
@@ -153,7 +153,7 @@ fn synthetic_names(tree: &Tree) -> impl Iterator<Item = (String, String)> + '_ {
 }
 
 /// Every frame of a stack that has rows.
-fn frames_in_use(tree: &Tree) -> impl Iterator<Item = u32> + '_ {
+fn frames_in_use(tree: &StackTree) -> impl Iterator<Item = u32> + '_ {
     let mut in_use = vec![false; tree.len()];
     for &node in &tree.node_of_row {
         in_use[node as usize] = true;
@@ -165,7 +165,7 @@ fn frames_in_use(tree: &Tree) -> impl Iterator<Item = u32> + '_ {
     }
     let steps = tree.steps.iter().zip(in_use);
     steps.filter_map(|(step, in_use)| match step {
-        Step::Frame(frame) if in_use => Some(*frame),
+        TreeStep::Frame(frame) if in_use => Some(*frame),
         _ => None,
     })
 }

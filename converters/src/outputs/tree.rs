@@ -3,7 +3,7 @@
 
 use super::{
     OutputOptions,
-    rows::{Row, Rows},
+    rows::{OutputRow, Rows},
 };
 use std::{collections::HashMap, io};
 use tyrion_model::{
@@ -12,19 +12,19 @@ use tyrion_model::{
 };
 use tyrion_wire::WaitKind;
 
-/// The name of [`Step::NoStack`].
+/// The name of [`TreeStep::NoStack`].
 pub(super) const NO_STACK: &str = "[no stack]";
 
 /// What a node adds to its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Step {
+pub(super) enum TreeStep {
     /// Nothing: it is the empty stack.
     Root,
     /// What stands for a stack without frames where no lock does.
     NoStack,
     /// A frame, an index into [`Profile::frames`].
     Frame(u32),
-    /// A lock, an index into [`Tree::locks`].
+    /// A lock, an index into [`StackTree::locks`].
     Lock(u32),
     /// What a thread was doing.
     State(State),
@@ -71,30 +71,30 @@ impl Leaves {
 ///
 /// Nodes are named by index: the first is the empty stack, in which nobody waits,
 /// and every other stands after its parent.
-pub(super) struct Tree {
+pub(super) struct StackTree {
     /// Each node's parent.
     pub(super) parents: Vec<u32>,
     /// What each node adds to its parent.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<TreeStep>,
     /// The node of each row, in their order.
     pub(super) node_of_row: Vec<u32>,
     /// The frames that stand for locks.
     pub(super) locks: Vec<LockFrame>,
 }
 
-impl Tree {
+impl StackTree {
     /// The tree of a profile, with these leaves.
     ///
     /// # Errors
     /// The profile breaks a rule of [`Profile::check`].
-    pub(super) fn new(profile: &Profile, rows: &Rows<'_>, leaves: Leaves) -> io::Result<Tree> {
+    pub(super) fn new(profile: &Profile, rows: &Rows<'_>, leaves: Leaves) -> io::Result<StackTree> {
         profile.check().map_err(|rule| {
             io::Error::new(io::ErrorKind::InvalidData, format!("broken profile: {rule}"))
         })?;
-        let mut steps: Vec<Step> =
-            profile.stacks.iter().map(|stack| Step::Frame(stack.frame)).collect();
-        steps[0] = Step::Root;
-        let mut tree = Tree {
+        let mut steps: Vec<TreeStep> =
+            profile.stacks.iter().map(|stack| TreeStep::Frame(stack.frame)).collect();
+        steps[0] = TreeStep::Root;
+        let mut tree = StackTree {
             parents: profile.stacks.iter().map(|stack| stack.parent).collect(),
             steps,
             node_of_row: Vec::new(),
@@ -111,7 +111,7 @@ impl Tree {
         for row in rows.iter() {
             let leaf = match leaf(&row, leaves, &mut frames) {
                 Some(leaf) => leaf,
-                None if row.stack == 0 => Step::NoStack,
+                None if row.stack == 0 => TreeStep::NoStack,
                 None => {
                     self.node_of_row.push(row.stack);
                     continue;
@@ -132,7 +132,7 @@ impl Tree {
     pub(super) fn states(&self) -> impl Iterator<Item = State> + use<> {
         let mut in_use = [false; State::ALL.len()];
         for step in &self.steps {
-            if let Step::State(state) = step {
+            if let TreeStep::State(state) = step {
                 in_use[*state as usize] = true;
             }
         }
@@ -156,15 +156,15 @@ impl Tree {
 }
 
 /// What stands below the stack of a row, if anything does.
-fn leaf(row: &Row, leaves: Leaves, frames: &mut LockFrames<'_>) -> Option<Step> {
+fn leaf(row: &OutputRow, leaves: Leaves, frames: &mut LockFrames<'_>) -> Option<TreeStep> {
     match row.state {
         _ if !leaves.any => None,
-        None => row.kind.map(|kind| Step::Lock(frames.of(row.lock, kind))),
+        None => row.kind.map(|kind| TreeStep::Lock(frames.of(row.lock, kind))),
         Some(State::Blocked) if row.lock != NO_LOCK => {
             let kind = row.kind.unwrap_or(WaitKind::Monitor);
-            Some(Step::Lock(frames.of(row.lock, kind)))
+            Some(TreeStep::Lock(frames.of(row.lock, kind)))
         }
-        Some(state) => leaves.has(state).then_some(Step::State(state)),
+        Some(state) => leaves.has(state).then_some(TreeStep::State(state)),
     }
 }
 

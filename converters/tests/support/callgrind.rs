@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// Costs by event: wait ns, waits, acquisitions, hold ns, blamed ns; sampled wall
 /// ns, CPU ns, blocked ns; the errors of acquisitions. Events that a file does not have are 0.
-pub type Cost = [u64; 9];
+pub type CostSums = [u64; 9];
 
 const EVENTS: [&[&str]; 9] = [
     &["Wait_ns"],
@@ -19,27 +19,27 @@ const EVENTS: [&[&str]; 9] = [
     &["Acquisitions_error"],
 ];
 
-fn add(sum: &mut Cost, cost: Cost) {
+fn add(sum: &mut CostSums, cost: CostSums) {
     sum.iter_mut().zip(cost).for_each(|(sum, cost)| *sum += cost);
 }
 
 /// A part.
 #[derive(Debug, Default)]
-pub struct Part {
+pub struct FilePart {
     pub headers: Vec<(String, String)>,
     /// Own costs of functions.
-    pub own: BTreeMap<String, Cost>,
+    pub own: BTreeMap<String, CostSums>,
     /// Costs of calls by caller and callee, with the number of calls.
-    pub calls: BTreeMap<(String, String), (u64, Cost)>,
-    pub totals: Cost,
+    pub calls: BTreeMap<(String, String), (u64, CostSums)>,
+    pub totals: CostSums,
     /// Which costs the numbers of a line are.
     events: Vec<usize>,
 }
 
-impl Part {
+impl FilePart {
     /// The sum of all own costs.
-    pub fn sum(&self) -> Cost {
-        let mut sum = Cost::default();
+    pub fn sum(&self) -> CostSums {
+        let mut sum = CostSums::default();
         self.own.values().for_each(|own| add(&mut sum, *own));
         sum
     }
@@ -47,8 +47,8 @@ impl Part {
     /// Costs that flow into each function and out of it must be equal: what its
     /// callers pay for it is its own cost and that of what it calls. The roots,
     /// of which this gives the sum, have no callers.
-    pub fn check_flow(&self) -> Cost {
-        let mut flow: BTreeMap<&str, (Cost, Cost)> = BTreeMap::new();
+    pub fn check_flow(&self) -> CostSums {
+        let mut flow: BTreeMap<&str, (CostSums, CostSums)> = BTreeMap::new();
         for (function, own) in &self.own {
             add(&mut flow.entry(function).or_default().1, *own);
         }
@@ -64,10 +64,10 @@ impl Part {
                 assert_eq!(*calls, waits, "as many calls as waits");
             }
         }
-        let mut roots = Cost::default();
+        let mut roots = CostSums::default();
         for (function, (into, out)) in flow {
             let is_root = function.starts_with('[') && function.ends_with(" ??? [threads]");
-            if is_root && into == Cost::default() {
+            if is_root && into == CostSums::default() {
                 add(&mut roots, out);
             } else {
                 assert_eq!(into, out, "{function}");
@@ -84,9 +84,9 @@ impl Part {
 
 /// The names of one kind, `(7) name` and `(7)`.
 #[derive(Default)]
-struct Names(HashMap<u32, String>);
+struct NameTable(HashMap<u32, String>);
 
-impl Names {
+impl NameTable {
     fn get(&mut self, text: &str) -> String {
         let (number, name) = text.strip_prefix('(').unwrap().split_once(')').unwrap();
         let number = number.parse().unwrap();
@@ -103,13 +103,13 @@ impl Names {
 }
 
 /// Reads a part.
-pub fn parse(text: &str) -> Part {
+pub fn parse(text: &str) -> FilePart {
     assert!(text.starts_with("# callgrind format\n"));
     assert!(!text.contains(['\0', '\r', '\t']));
     let found = text[..text.len().min(2047)].find("events:").expect("recognised by KCacheGrind");
     assert_eq!(text.as_bytes()[found - 1], b'\n', "recognised by KCacheGrind");
     let (header, body) = text.split_at(text[found..].find('\n').unwrap() + found);
-    let mut part = Part::default();
+    let mut part = FilePart::default();
     for line in header.lines().skip(1) {
         let (name, value) = line.split_once(": ").unwrap();
         part.headers.push((name.to_owned(), value.to_owned()));
@@ -121,22 +121,22 @@ pub fn parse(text: &str) -> Part {
     part
 }
 
-impl Part {
-    fn cost(&self, numbers: &[u64]) -> Cost {
+impl FilePart {
+    fn cost(&self, numbers: &[u64]) -> CostSums {
         assert_eq!(numbers.len(), self.events.len(), "a number for each event");
-        let mut cost = Cost::default();
+        let mut cost = CostSums::default();
         self.events.iter().zip(numbers).for_each(|(at, number)| cost[*at] = *number);
         cost
     }
 }
 
-fn read_body(part: &mut Part, body: &str) {
-    let [mut objects, mut files, mut functions] = [(); 3].map(|()| Names::default());
+fn read_body(part: &mut FilePart, body: &str) {
+    let [mut objects, mut files, mut functions] = [(); 3].map(|()| NameTable::default());
     let mut at = (String::new(), String::new(), String::new());
     let mut callee = (None, None, String::new());
     let mut calls = None;
     for line in body.lines().filter(|line| !line.is_empty()) {
-        assert_eq!(part.totals, Cost::default(), "totals are last");
+        assert_eq!(part.totals, CostSums::default(), "totals are last");
         let (key, value) =
             line.split_once('=').filter(|(key, _)| key.len() < 6).unwrap_or(("", line));
         match key {

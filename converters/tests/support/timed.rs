@@ -142,16 +142,16 @@ pub fn all_kinds() -> Filter {
 }
 
 /// Logs, and what aggregating them gave.
-pub struct Read {
+pub struct AggregatedLogs {
     pub logs: Vec<Recording>,
     pub filter: Filter,
     pub aggregate: Aggregate,
 }
 
-impl Read {
-    pub fn new(logs: Vec<Recording>, filter: Filter) -> Read {
+impl AggregatedLogs {
+    pub fn new(logs: Vec<Recording>, filter: Filter) -> AggregatedLogs {
         let aggregate = aggregate(&logs, &filter, &|_| {});
-        Read { logs, filter, aggregate }
+        AggregatedLogs { logs, filter, aggregate }
     }
 
     pub fn timeline(&self, at_a_time: usize) -> Timeline<'_> {
@@ -186,7 +186,7 @@ impl Read {
 
 /// What happens in a random log, in a lane and µs after what happened there before.
 #[derive(Clone, Debug)]
-struct Step {
+struct LogStep {
     lane: usize,
     later_us: u64,
     wait_us: u64,
@@ -199,7 +199,7 @@ struct Step {
 /// a filter.
 pub fn logs() -> impl Strategy<Value = (Vec<Vec<u8>>, Filter)> {
     let step = (0..3usize, 0..50u64, 0..300u64, 0..4usize, 0..5u32, 0..20u8).prop_map(
-        |(lane, later_us, wait_us, site, owner, what)| Step {
+        |(lane, later_us, wait_us, site, owner, what)| LogStep {
             lane,
             later_us,
             wait_us,
@@ -223,7 +223,7 @@ pub fn logs() -> impl Strategy<Value = (Vec<Vec<u8>>, Filter)> {
     })
 }
 
-fn random(steps: &[Step], other: u64) -> Vec<u8> {
+fn random(steps: &[LogStep], other: u64) -> Vec<u8> {
     let metadata = [("mode", "trace"), ("hold", "all"), ("events", "all")];
     let name = ["com.acme.Bank", "com.acme.Shop"][other as usize];
     let mut log = begin(name, &metadata, other * 700 * US);

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fmt::Write, io::Read};
 use tyrion_converters::outputs::perfetto::proto::{self, event_type};
 
 /// How long threads waited, in ns, by name; without those that did not.
-pub type Waited = BTreeMap<String, u64>;
+pub type WaitByName = BTreeMap<String, u64>;
 
 fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value}"))
@@ -15,13 +15,13 @@ fn number(value: &Value) -> u64 {
 
 /// What a speedscope file says. Frames are opened and closed in order, and times do not
 /// go back.
-pub fn speedscope(bytes: &[u8]) -> Waited {
+pub fn speedscope(bytes: &[u8]) -> WaitByName {
     let file: Value = serde_json::from_slice(bytes).unwrap();
     assert_eq!(file["$schema"], "https://www.speedscope.app/file-format-schema.json");
     let frames = file["shared"]["frames"].as_array().unwrap();
     let profiles = file["profiles"].as_array().unwrap();
     assert!(number(&file["activeProfileIndex"]) < profiles.len() as u64);
-    let mut waited = Waited::new();
+    let mut waited = WaitByName::new();
     for profile in profiles {
         assert_eq!(profile["unit"], "nanoseconds");
         let end = number(&profile["endValue"]);
@@ -98,7 +98,7 @@ fn indices<'v>(table: &'v Value, column: &str, len: usize) -> &'v [Value] {
 }
 
 /// What a Firefox profile says, as its samples and as its markers do. Tables are whole.
-pub fn firefox(bytes: &[u8]) -> Waited {
+pub fn firefox(bytes: &[u8]) -> WaitByName {
     let profile: Value = serde_json::from_str(&firefox_json(bytes)).unwrap();
     let shared = &profile["shared"];
     let strings = shared["stringArray"].as_array().unwrap().len();
@@ -116,7 +116,7 @@ pub fn firefox(bytes: &[u8]) -> Waited {
     indices(&shared["funcTable"], "name", strings);
     indices(&shared["funcTable"], "source", sources);
     indices(&shared["sources"], "filename", strings);
-    let mut waited = Waited::new();
+    let mut waited = WaitByName::new();
     for thread in profile["threads"].as_array().unwrap() {
         let (samples, markers) = (&thread["samples"], &thread["markers"]);
         // There are moments between waits at which threads do not wait.
@@ -142,7 +142,7 @@ pub fn firefox(bytes: &[u8]) -> Waited {
 
 /// What a number stands for, by table.
 #[derive(Default)]
-pub struct Interned {
+pub struct NumberedNames {
     names: BTreeMap<u64, String>,
     categories: BTreeMap<u64, String>,
     annotations: BTreeMap<u64, String>,
@@ -156,7 +156,7 @@ fn text(string: &proto::InternedString) -> (u64, String) {
     (string.iid.unwrap(), String::from_utf8(string.str.clone().unwrap()).unwrap())
 }
 
-impl Interned {
+impl NumberedNames {
     fn add(&mut self, data: &proto::InternedData) {
         let name = |name: &proto::InternedName| (name.iid.unwrap(), name.name.clone().unwrap());
         self.names.extend(data.event_names.iter().map(name));
@@ -192,7 +192,7 @@ impl Interned {
 /// A trace as text, a line for each packet.
 pub fn perfetto_text(bytes: &[u8]) -> String {
     let trace = proto::Trace::decode(bytes).unwrap();
-    let (mut lines, mut interned) = (String::new(), Interned::default());
+    let (mut lines, mut interned) = (String::new(), NumberedNames::default());
     for packet in &trace.packet {
         assert_eq!(packet.trusted_packet_sequence_id, Some(1));
         packet.interned_data.iter().for_each(|data| interned.add(data));
@@ -241,14 +241,14 @@ type Slice = (bool, u64);
 
 /// What a trace says of each thread. Times do not go back, slices end in the reverse
 /// order of their beginnings, flows have both ends, and counters come back to 0.
-pub fn perfetto(bytes: &[u8]) -> Waited {
+pub fn perfetto(bytes: &[u8]) -> WaitByName {
     let trace = proto::Trace::decode(bytes).unwrap();
-    let (mut interned, mut now) = (Interned::default(), 0);
+    let (mut interned, mut now) = (NumberedNames::default(), 0);
     let mut threads: BTreeMap<u64, String> = BTreeMap::new();
     let mut counters: BTreeMap<u64, i64> = BTreeMap::new();
     let mut open: BTreeMap<u64, Vec<Slice>> = BTreeMap::new();
     let mut flows: BTreeMap<u64, (usize, usize)> = BTreeMap::new();
-    let mut waited = Waited::new();
+    let mut waited = WaitByName::new();
     for packet in &trace.packet {
         packet.interned_data.iter().for_each(|data| interned.add(data));
         if let Some(track) = &packet.track_descriptor {

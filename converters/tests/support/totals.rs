@@ -18,13 +18,13 @@ pub fn pprof(bytes: &[u8]) -> proto::Profile {
 /// samples wall, CPU and blocked ns, and the errors of acquisitions; and of reentrant
 /// acquisitions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    pub cost: callgrind::Cost,
+pub struct OutputTotals {
+    pub cost: callgrind::CostSums,
     pub reentrant: u64,
     pub reentrant_error: u64,
 }
 
-impl Totals {
+impl OutputTotals {
     /// The sum of what pprof and OpenTelemetry call so.
     fn of(&mut self, kind: &str) -> &mut u64 {
         match kind {
@@ -45,39 +45,39 @@ impl Totals {
 }
 
 /// What was written: names and contents.
-pub type Files = [(String, Vec<u8>)];
+pub type OutputFiles = [(String, Vec<u8>)];
 
 /// What a format's files, by name, or its stream sum up to.
-pub enum Reader {
+pub enum TotalsReader {
     /// All costs.
-    Costs(fn(&Files) -> callgrind::Cost),
+    Costs(fn(&OutputFiles) -> callgrind::CostSums),
     /// All costs, and reentrant acquisitions.
-    Totals(fn(&Files) -> Totals),
+    Totals(fn(&OutputFiles) -> OutputTotals),
     /// The one value that is shown.
-    Picture(fn(&Files) -> u64),
+    Picture(fn(&OutputFiles) -> u64),
 }
 
 /// The reader of a format. A format that none is known for is not tested, so it
 /// is an error.
-pub fn reader(format: &Format) -> Reader {
+pub fn reader(format: &Format) -> TotalsReader {
     match format.name {
-        "callgrind" => Reader::Costs(of_callgrind),
-        "pprof" => Reader::Totals(|files| of_pprof(only(files))),
-        "otlp" => Reader::Totals(|files| of_otlp(only(files))),
-        "flamegraph" => Reader::Picture(|files| of_flamegraph(only(files))),
-        "collapsed" => Reader::Picture(|files| of_collapsed(only(files))),
+        "callgrind" => TotalsReader::Costs(of_callgrind),
+        "pprof" => TotalsReader::Totals(|files| of_pprof(only(files))),
+        "otlp" => TotalsReader::Totals(|files| of_otlp(only(files))),
+        "flamegraph" => TotalsReader::Picture(|files| of_flamegraph(only(files))),
+        "collapsed" => TotalsReader::Picture(|files| of_collapsed(only(files))),
         unknown => panic!("no test reads {unknown}: add what it sums up to"),
     }
 }
 
-fn only(files: &Files) -> &[u8] {
+fn only(files: &OutputFiles) -> &[u8] {
     let [(_, bytes)] = files else { panic!("{} files", files.len()) };
     bytes
 }
 
 /// The sums of a profile's rows.
-pub fn of_profile(profile: &Profile, by: Option<By>) -> Totals {
-    let mut totals = Totals::default();
+pub fn of_profile(profile: &Profile, by: Option<By>) -> OutputTotals {
+    let mut totals = OutputTotals::default();
     let [wait_ns, count, acquisitions, hold_ns, blamed_ns, wall_ns, cpu_ns, blocked_ns, error] =
         &mut totals.cost;
     for row in &profile.acquisitions {
@@ -108,12 +108,12 @@ pub fn of_profile(profile: &Profile, by: Option<By>) -> Totals {
 }
 
 /// The sum of a pprof file's samples.
-pub fn of_pprof(bytes: &[u8]) -> Totals {
+pub fn of_pprof(bytes: &[u8]) -> OutputTotals {
     let profile = pprof(bytes);
     let name = |at: i64| profile.string_table[at as usize].as_str();
     let types: Vec<&str> = profile.sample_type.iter().map(|kind| name(kind.r#type)).collect();
     assert!(!types.contains(&"blocked"), "the label `state` tells it");
-    let mut totals = Totals::default();
+    let mut totals = OutputTotals::default();
     for sample in &profile.sample {
         assert_eq!(sample.value.len(), types.len());
         let state = sample.label.iter().find(|label| name(label.key) == "state");
@@ -127,10 +127,10 @@ pub fn of_pprof(bytes: &[u8]) -> Totals {
 }
 
 /// The sum of the samples of OpenTelemetry's profiles.
-pub fn of_otlp(bytes: &[u8]) -> Totals {
+pub fn of_otlp(bytes: &[u8]) -> OutputTotals {
     let data = ProfilesData::decode(bytes).unwrap();
     let strings = &data.dictionary.as_ref().unwrap().string_table;
-    let mut totals = Totals::default();
+    let mut totals = OutputTotals::default();
     let scopes = data.resource_profiles.iter().flat_map(|run| &run.scope_profiles);
     for profile in scopes.flat_map(|scope| &scope.profiles) {
         let values = profile.samples.iter().flat_map(|sample| &sample.values);
@@ -141,9 +141,9 @@ pub fn of_otlp(bytes: &[u8]) -> Totals {
 }
 
 /// The sum of own costs over callgrind files.
-pub fn of_callgrind(files: &Files) -> callgrind::Cost {
+pub fn of_callgrind(files: &OutputFiles) -> callgrind::CostSums {
     let parts = files.iter().filter(|(_, bytes)| !bytes.is_empty());
-    parts.fold(callgrind::Cost::default(), |mut sum, (_, bytes)| {
+    parts.fold(callgrind::CostSums::default(), |mut sum, (_, bytes)| {
         let part = callgrind::parse(std::str::from_utf8(bytes).unwrap());
         let own = part.sum();
         assert_eq!(own, part.totals);

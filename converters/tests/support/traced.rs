@@ -27,7 +27,7 @@ pub fn in_bursts() -> Profile {
 
 /// The log as it is if its busiest place is counted in bursts.
 pub fn log_in_bursts() -> Recording {
-    Recording::from_bytes("bursts.log", made(Counting::InBursts)).unwrap()
+    Recording::from_bytes("bursts.log", made(CountMode::InBursts)).unwrap()
 }
 
 /// The log's profile, with the default filter.
@@ -49,14 +49,14 @@ type Writer = LogWriter<Cursor<Vec<u8>>>;
 
 /// Ids of what the records name.
 struct Ids {
-    classes: Classes,
-    stacks: Stacks,
-    places: Places,
+    classes: TracedClasses,
+    stacks: TracedStacks,
+    places: TracedPlaces,
     threads: [u32; 3],
     sites: [u32; 2],
 }
 
-struct Classes {
+struct TracedClasses {
     object: u32,
     sync: u32,
     cache: u32,
@@ -64,7 +64,7 @@ struct Classes {
     semaphore: u32,
 }
 
-struct Stacks {
+struct TracedStacks {
     /// main → get
     main_get: u32,
     /// main → warm → get
@@ -77,7 +77,7 @@ struct Stacks {
     put_get: u32,
 }
 
-struct Places {
+struct TracedPlaces {
     get: u32,
     put: u32,
     /// The same place once more, since its class was loaded twice.
@@ -89,17 +89,17 @@ struct Places {
 
 /// How acquisitions are counted.
 #[derive(Clone, Copy, PartialEq)]
-enum Counting {
+enum CountMode {
     All,
     InBursts,
 }
 
 /// The log's bytes.
 pub fn bytes() -> Vec<u8> {
-    made(Counting::All)
+    made(CountMode::All)
 }
 
-fn made(counting: Counting) -> Vec<u8> {
+fn made(counting: CountMode) -> Vec<u8> {
     let mut options = LogOptions::default();
     let header = &mut options.header;
     (header.pid, header.mono_ns, header.end_ns) = (4711, START_NS, START_NS + 2_000_000_000);
@@ -124,7 +124,7 @@ fn made(counting: Counting) -> Vec<u8> {
 
 fn define(log: &mut Writer) -> Ids {
     let mut class = |name: &str, source: &str| log.class(name, source).unwrap();
-    let classes = Classes {
+    let classes = TracedClasses {
         object: class("java/lang/Object", "Object.java"),
         sync: class("java/util/concurrent/locks/ReentrantLock$FairSync", "ReentrantLock.java"),
         cache: class("com/acme/Cache", "Cache.java"),
@@ -149,7 +149,7 @@ fn define(log: &mut Writer) -> Ids {
     let mut stack = |frames: &[(u32, u32)]| {
         frames.iter().fold(0, |parent, &(method, line)| log.stack(parent, method, line).unwrap())
     };
-    let stacks = Stacks {
+    let stacks = TracedStacks {
         main_get: stack(&[(main, 12), (get, 22)]),
         // As an interpreted frame reports it, one line too far.
         warm_get: stack(&[(main, 13), (warm, 71), (get, 23)]),
@@ -161,7 +161,7 @@ fn define(log: &mut Writer) -> Ids {
         log.place(method, line, kind, flags, name).unwrap()
     };
     let flags = place_flag::METHOD | place_flag::STATIC;
-    let places = Places {
+    let places = TracedPlaces {
         get: place(get, 22, WaitKind::Monitor, 0, "Cache.map"),
         put: place(put, 31, WaitKind::Lock, place_flag::JUC, "Cache.turn"),
         put_again: place(put, 31, WaitKind::Lock, place_flag::JUC | 1 << 10, "Cache.turn"),
@@ -247,7 +247,7 @@ fn records(log: &mut Writer, ids: &Ids, lanes: [LaneId; 3]) {
     log.wait(lanes[2], wait(372, 15_000, sites[1])).unwrap();
 }
 
-fn cells(log: &mut Writer, ids: &Ids, lanes: [LaneId; 3], counting: Counting) {
+fn cells(log: &mut Writer, ids: &Ids, lanes: [LaneId; 3], counting: CountMode) {
     let Ids { classes, places, threads, .. } = ids;
     let mut add = |thread: usize, place, class, counts: [u64; 3], first: &[u64], more: &[u64]| {
         let [acquisitions, reentrant, failed] = counts;
@@ -270,7 +270,7 @@ fn cells(log: &mut Writer, ids: &Ids, lanes: [LaneId; 3], counting: Counting) {
             max_ns: measured.copied().max().unwrap_or(0),
             unidentified: 0,
             histogram,
-            bursts: (counting == Counting::InBursts).then(|| bursts(acquisitions)),
+            bursts: (counting == CountMode::InBursts).then(|| bursts(acquisitions)),
         };
         log.acquisitions(lanes[thread], &cell).unwrap();
     };

@@ -1,6 +1,6 @@
 //! What sampling adds to a made-up log.
 
-use crate::{PERIOD_NS, Place, Plan, Random, Thread, Writer, Zipf};
+use crate::{GeneratedPlace, LaneThread, LogPlan, PERIOD_NS, Random, Writer, Zipf};
 use tyrion_formats::{
     wire::sample::{Sample, ThreadState},
     write::LogOptions,
@@ -16,9 +16,9 @@ pub fn declare(options: &mut LogOptions) {
 /// The snapshots of all threads, none folded, in a lane of their own.
 pub fn snapshots(
     log: &mut Writer,
-    plan: &Plan,
-    threads: &[Thread],
-    (sites, zipf): (&[Place], &Zipf),
+    plan: &LogPlan,
+    threads: &[LaneThread],
+    (sites, zipf): (&[GeneratedPlace], &Zipf),
     random: &mut Random,
 ) -> std::io::Result<()> {
     let Some(first) = threads.first().filter(|_| plan.samples != 0) else { return Ok(()) };

@@ -1,6 +1,6 @@
 //! What trace mode adds to a made-up log.
 
-use crate::{Plan, Random, Thread, Writer};
+use crate::{LaneThread, LogPlan, Random, Writer};
 use tyrion_formats::{
     wire::{
         WaitKind,
@@ -11,16 +11,16 @@ use tyrion_formats::{
 };
 
 /// Places, and what else the records name.
-pub struct Trace {
+pub struct TracePlaces {
     places: Vec<u32>,
     class: u32,
     /// How many records there are for each wait.
     records: u64,
 }
 
-impl Trace {
+impl TracePlaces {
     /// Whether the plan asks for anything of trace mode.
-    pub fn wanted(plan: &Plan) -> bool {
+    pub fn wanted(plan: &LogPlan) -> bool {
         plan.records != 0 || plan.acquisitions != 0
     }
 
@@ -31,7 +31,7 @@ impl Trace {
         }
     }
 
-    pub fn new(log: &mut Writer, plan: &Plan) -> std::io::Result<Trace> {
+    pub fn new(log: &mut Writer, plan: &LogPlan) -> std::io::Result<TracePlaces> {
         let class = log.class("com/acme/cache/Segment", "")?;
         let method = log.method(class, "get", "(I)I", 10)?;
         let mut places = Vec::new();
@@ -39,14 +39,14 @@ impl Trace {
             let (line, name) = (20 + nth as u32, format!("Segment.lock{nth}"));
             places.push(log.place(method, line, WaitKind::Monitor, 0, &name)?);
         }
-        Ok(Trace { places, class, records: plan.records })
+        Ok(TracePlaces { places, class, records: plan.records })
     }
 
     /// The records of one thread between two waits: most of them holds.
     pub fn records(
         &self,
         log: &mut Writer,
-        thread: &mut Thread,
+        thread: &mut LaneThread,
         random: &mut Random,
     ) -> std::io::Result<()> {
         for _ in 0..self.records {
@@ -77,8 +77,8 @@ impl Trace {
     pub fn cells(
         &self,
         log: &mut Writer,
-        plan: &Plan,
-        threads: &[Thread],
+        plan: &LogPlan,
+        threads: &[LaneThread],
         random: &mut Random,
     ) -> std::io::Result<()> {
         for thread in threads {

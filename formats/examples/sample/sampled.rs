@@ -18,7 +18,7 @@ const START_NS: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
 
 /// What the records name.
-struct Names {
+struct SampledNames {
     /// Of the group: Shop.order calls Shop.price, and Stock.reserve.
     price: u32,
     reserve: u32,
@@ -46,7 +46,7 @@ pub fn sampled(mut options: LogOptions) -> Result<Vec<u8>, Box<dyn Error>> {
     Ok(log.finish()?.into_inner())
 }
 
-fn define(log: &mut Writer) -> Result<Names, Box<dyn Error>> {
+fn define(log: &mut Writer) -> Result<SampledNames, Box<dyn Error>> {
     let shop = log.class("com/acme/Shop", "Shop.java")?;
     let stock = log.class("com/acme/Stock", "Stock.java")?;
     let net = log.class("sun/nio/ch/Net", "Net.java")?;
@@ -74,7 +74,7 @@ fn define(log: &mut Writer) -> Result<Names, Box<dyn Error>> {
         log.stack(caller, reserve, 12)?
     };
     let caller = log.stack(id::EMPTY_STACK, get_task, 1062)?;
-    Ok(Names {
+    Ok(SampledNames {
         price: in_price,
         reserve: in_reserve,
         read: log.stack(id::EMPTY_STACK, poll, 0)?,
@@ -88,7 +88,7 @@ fn define(log: &mut Writer) -> Result<Names, Box<dyn Error>> {
     })
 }
 
-fn events(log: &mut Writer, names: &Names) -> Result<(), Box<dyn Error>> {
+fn events(log: &mut Writer, names: &SampledNames) -> Result<(), Box<dyn Error>> {
     let [first, second] = names.http;
     let [stock, queue] = names.locks;
     // http-2 waited for the stock, as the first thing that it did, while http-1

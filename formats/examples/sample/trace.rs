@@ -20,7 +20,7 @@ const CLASS: u32 = 0x6d06_d69c;
 const START_NS: u64 = 1_000_000_000;
 
 /// What the records name.
-struct Names {
+struct TraceNames {
     object: u32,
     sync: u32,
     class: u32,
@@ -48,7 +48,7 @@ pub fn trace(options: LogOptions) -> Result<Vec<u8>, Box<dyn Error>> {
 pub fn holds(options: LogOptions) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut log = start(options, "all", "all")?;
     let names = define(&mut log)?;
-    let Names { object, class, places: [in_get, _, in_size], threads: [main, _], .. } = names;
+    let TraceNames { object, class, places: [in_get, _, in_size], threads: [main, _], .. } = names;
     let cache = log.class("com/acme/Cache", "Cache.java")?;
     let method = log.method(cache, "size", "()I", 40)?;
     let in_size_stack = log.stack(id::EMPTY_STACK, method, 40)?;
@@ -123,7 +123,7 @@ fn start(mut options: LogOptions, hold: &str, events: &str) -> Result<Writer, Bo
     Ok(LogWriter::new(Cursor::new(Vec::new()), options)?)
 }
 
-fn define(log: &mut Writer) -> Result<Names, Box<dyn Error>> {
+fn define(log: &mut Writer) -> Result<TraceNames, Box<dyn Error>> {
     let cache = log.class("com/acme/Cache", "Cache.java")?;
     let object = log.class("java/lang/Object", "Object.java")?;
     let sync = log.class("java/util/concurrent/locks/ReentrantLock$NonfairSync", "")?;
@@ -160,11 +160,21 @@ fn define(log: &mut Writer) -> Result<Names, Box<dyn Error>> {
     ] {
         log.statistic(key, value)?;
     }
-    Ok(Names { object, sync, class, get: in_get, put: in_put, get_in_put, places, threads, site })
+    Ok(TraceNames {
+        object,
+        sync,
+        class,
+        get: in_get,
+        put: in_put,
+        get_in_put,
+        places,
+        threads,
+        site,
+    })
 }
 
-fn events(log: &mut Writer, names: &Names) -> Result<(), Box<dyn Error>> {
-    let Names { object, sync, class, places, threads: [main, filler], .. } = *names;
+fn events(log: &mut Writer, names: &TraceNames) -> Result<(), Box<dyn Error>> {
+    let TraceNames { object, sync, class, places, threads: [main, filler], .. } = *names;
     let [in_get, in_put, in_size] = places;
     let lanes = [log.lane(main), log.lane(filler)];
     // main takes the map alone; what it held is measured.
@@ -219,10 +229,10 @@ fn events(log: &mut Writer, names: &Names) -> Result<(), Box<dyn Error>> {
 
 fn cells(
     log: &mut Writer,
-    names: &Names,
+    names: &TraceNames,
     lanes: [tyrion_formats::write::LaneId; 2],
 ) -> Result<(), Box<dyn Error>> {
-    let Names { object, sync, class, places, threads: [main, filler], .. } = *names;
+    let TraceNames { object, sync, class, places, threads: [main, filler], .. } = *names;
     let [in_get, in_put, in_size] = places;
     for (lane, thread, place, class, count, first, sampled) in [
         (lanes[0], main, in_get, object, 1_000, &[400, 420, 380][..], &[520, 480][..]),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 /// A stack with its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line<'a> {
+pub(super) struct StackLine<'a> {
     /// Its frames, joined by `;`. What was no UTF-8 is replaced.
     pub(super) stack: Cow<'a, str>,
     whole: u64,
@@ -13,9 +13,9 @@ pub(super) struct Line<'a> {
     part: &'a str,
 }
 
-impl<'a> Line<'a> {
+impl<'a> StackLine<'a> {
     /// Of a line with or without its end; `None` if it is none.
-    pub(super) fn of(line: &'a [u8]) -> Option<Line<'a>> {
+    pub(super) fn of(line: &'a [u8]) -> Option<StackLine<'a>> {
         let line = trimmed(line);
         if line.len() > MAX_LINE || is_comment(line) || !is_text(line) {
             return None;
@@ -32,7 +32,7 @@ impl<'a> Line<'a> {
         }
         let stack = String::from_utf8_lossy(stack.trim_ascii_end());
         // More than fits is told when it is scaled.
-        Some(Line { stack, whole: whole.parse().unwrap_or(u64::MAX), part })
+        Some(StackLine { stack, whole: whole.parse().unwrap_or(u64::MAX), part })
     }
 
     /// Whether the number is no whole one.
@@ -99,24 +99,27 @@ mod tests {
             ("a;b 1.5", "a;b", 1),
             ("[main tid=3];java/lang/Thread.run_[j] 0", "[main tid=3];java/lang/Thread.run_[j]", 0),
         ] {
-            let line = Line::of(text.as_bytes()).unwrap();
+            let line = StackLine::of(text.as_bytes()).unwrap();
             assert_eq!((&*line.stack, line.scaled(1)), (stack, Some(ns)), "{text}");
         }
         for text in ["", "\n", "a", "a;b", "a;b x", "a;b -1", "12 3", "# a 1", "a;\x01b 1", "a 1e3"]
         {
-            assert_eq!(Line::of(text.as_bytes()), None, "{text}");
+            assert_eq!(StackLine::of(text.as_bytes()), None, "{text}");
         }
     }
 
     #[test]
     fn a_line_that_is_too_long_is_none() {
         let line = |len: usize| [vec![b'a'; len - 2], b" 1".to_vec()].concat();
-        assert!(Line::of(&line(MAX_LINE)).is_some() && Line::of(&line(MAX_LINE + 1)).is_none());
+        assert!(
+            StackLine::of(&line(MAX_LINE)).is_some()
+                && StackLine::of(&line(MAX_LINE + 1)).is_none()
+        );
     }
 
     #[test]
     fn numbers_are_scaled() {
-        let scaled = |text: &str, factor| Line::of(text.as_bytes()).unwrap().scaled(factor);
+        let scaled = |text: &str, factor| StackLine::of(text.as_bytes()).unwrap().scaled(factor);
         assert_eq!(scaled("a 1.25", 1_000), Some(1_250));
         assert_eq!(scaled("a 0.9999999999", 1_000_000_000), Some(999_999_999));
         assert_eq!(scaled("a 3", 1_000_000_000), Some(3_000_000_000));
@@ -127,7 +130,7 @@ mod tests {
 
     #[test]
     fn whole_numbers_have_no_fraction() {
-        let has = |text: &str| Line::of(text.as_bytes()).unwrap().has_fraction();
+        let has = |text: &str| StackLine::of(text.as_bytes()).unwrap().has_fraction();
         assert_eq!([has("a 1"), has("a 1.00"), has("a 1.05")], [false, false, true]);
     }
 

@@ -18,7 +18,7 @@ use std::{
     fs::File,
     path::Path,
 };
-use stream::Stream;
+use stream::ChunkStream;
 use tyrion_wire::{
     chunk::{ChunkKind, HEADER_LEN},
     header::{BLOCK, Header},
@@ -57,8 +57,8 @@ pub struct Follower {
     begin: Begin,
     /// Where the next chunk will stand.
     end: usize,
-    definitions: Vec<Stream>,
-    events: Vec<Stream>,
+    definitions: Vec<ChunkStream>,
+    events: Vec<ChunkStream>,
     cells: Vec<CellChunk>,
     acquisitions: Vec<AcquisitionChunk>,
     newest: Newest,
@@ -206,8 +206,8 @@ impl Follower {
         let newest = self.newest.entry((kind, chunk.lane)).or_default();
         *newest = chunk.sequence.max(*newest);
         match kind {
-            ChunkKind::Definitions => self.definitions.push(Stream::new(chunk)),
-            ChunkKind::Events => self.events.push(Stream::new(chunk)),
+            ChunkKind::Definitions => self.definitions.push(ChunkStream::new(chunk)),
+            ChunkKind::Events => self.events.push(ChunkStream::new(chunk)),
             ChunkKind::Cells => self.cells.push(CellChunk::new(chunk)),
             ChunkKind::Acquisitions | ChunkKind::AcquisitionsInBursts => {
                 self.acquisitions.push(AcquisitionChunk::new(chunk));
@@ -324,7 +324,7 @@ fn map(name: &str, file: &File) -> Result<Bytes, Error> {
 }
 
 fn read_definitions(
-    stream: &mut Stream,
+    stream: &mut ChunkStream,
     source: &Bytes,
     known: &mut Definitions,
     damage: &mut DamageList,
@@ -335,7 +335,7 @@ fn read_definitions(
 }
 
 fn read_events(
-    stream: &mut Stream,
+    stream: &mut ChunkStream,
     log: &Recording,
     since_ns: u64,
     damage: &mut DamageList,

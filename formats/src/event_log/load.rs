@@ -10,6 +10,7 @@ use crate::{
 };
 use tyrion_wire::{
     chunk::ChunkKind,
+    def,
     header::{Header, HeaderError, MAGIC, METADATA_AT, VERSION},
     le,
 };
@@ -136,7 +137,7 @@ pub(crate) fn read_chunk<'a>(
     let mut rest = payload;
     while !rest.is_empty() {
         let offset = chunk.payload_at() + (payload.len() - rest.len()) as u64;
-        let Ok((after, frame)) = parse::framed(rest) else {
+        let Ok((after, (tag, fields))) = parse::framed(rest) else {
             // The torn end of a file that was cut is told already.
             if chunk.whole {
                 damage.add(offset, Fault::Definition, rest.len() as u64);
@@ -145,7 +146,7 @@ pub(crate) fn read_chunk<'a>(
         };
         let len = (rest.len() - after.len()) as u64;
         rest = after;
-        match parse::definition(frame) {
+        match def::decode_payload(tag, fields) {
             Some(definition) => {
                 if take(Defined { offset, len, definition }).is_none() {
                     damage.add(offset, Fault::DefinitionId, len);

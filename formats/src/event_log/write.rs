@@ -102,7 +102,7 @@ impl Default for Wait {
     }
 }
 
-struct Lane {
+struct LaneState {
     thread: u32,
     now_ns: u64,
     events: Pieces,
@@ -120,7 +120,7 @@ pub struct LogWriter<W> {
     definitions: Pieces,
     slots: Pieces,
     counters: Pieces,
-    lanes: Vec<Lane>,
+    lanes: Vec<LaneState>,
     strings: HashMap<String, u32>,
     interned: HashMap<(u8, u32, u32, u32, u32), u32>,
     last: HashMap<u8, u32>,
@@ -356,7 +356,7 @@ impl<W: Write + Seek> LogWriter<W> {
     pub fn lane(&mut self, thread: u32) -> LaneId {
         let lane = self.lanes.len() as u32 + 1;
         let pieces = |kind| Pieces::new(kind, lane, self.options.chunk_len);
-        self.lanes.push(Lane {
+        self.lanes.push(LaneState {
             thread,
             now_ns: self.options.header.mono_ns,
             events: pieces(ChunkKind::Events),

@@ -2,11 +2,11 @@
 //! makes of a part of it, before anything is written.
 
 use super::{
-    chunk::{Chunk, Clock, EventScan, Front, HEADER_LEN},
+    chunk::{ChunkClock, EventScan, Front, HEADER_LEN, JfrChunk},
     layout::{Layouts, Tells, event, slot},
-    metadata::{SLOTS, Types, Values},
-    quick::{Found, Quick, TAIL},
-    scan::{Text, squeeze},
+    metadata::{FieldValues, SLOTS, TypeTable},
+    quick::{Quick, QuickFields, TAIL},
+    scan::{RawText, squeeze},
 };
 use crate::limits::{
     MAX_DAMAGE,
@@ -34,20 +34,20 @@ pub(super) struct SiteKey {
 
 /// A wait or a sample of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct BlockEntry {
     pub(super) end_ns: u64,
     /// How long it took; of a sample, how often the thread was seen so.
     pub(super) wait_ns: u64,
     /// One more than the place there of who had the lock or ended the wait; 0 for
     /// nobody.
     pub(super) other: u32,
-    /// Place in [`Block::sites`], and the outcome in the two lowest bits: there are
+    /// Place in [`EventBlock::sites`], and the outcome in the two lowest bits: there are
     /// many entries.
     site: u32,
 }
 
-impl Entry {
-    /// Place in [`Block::sites`].
+impl BlockEntry {
+    /// Place in [`EventBlock::sites`].
     pub(super) fn site(&self) -> usize {
         self.site as usize >> 2
     }
@@ -60,11 +60,11 @@ impl Entry {
 /// A part of a chunk's events, those of each thread together and in the order of
 /// time.
 #[derive(Debug, Default)]
-pub(super) struct Block {
+pub(super) struct EventBlock {
     /// Of the first threads.
-    own: Vec<Vec<Entry>>,
+    own: Vec<Vec<BlockEntry>>,
     /// Of the others, and where those of each end.
-    rest: (Vec<Entry>, Vec<usize>),
+    rest: (Vec<BlockEntry>, Vec<usize>),
     /// Keys of threads.
     pub(super) threads: Vec<u64>,
     pub(super) sites: Vec<SiteKey>,
@@ -74,9 +74,9 @@ pub(super) struct Block {
     pub(super) pinned: (u64, u64),
 }
 
-impl Block {
-    /// The entries of each thread that has any, with its place in [`Block::threads`].
-    pub(super) fn by_thread(&self) -> impl Iterator<Item = (u32, &[Entry])> {
+impl EventBlock {
+    /// The entries of each thread that has any, with its place in [`EventBlock::threads`].
+    pub(super) fn by_thread(&self) -> impl Iterator<Item = (u32, &[BlockEntry])> {
         let (rest, ends) = &self.rest;
         let mut start = 0;
         let rest = ends
@@ -89,7 +89,7 @@ impl Block {
 
 /// A wait of a virtual thread that did not leave its carrier.
 #[derive(Clone, Copy, Debug)]
-struct Pinned {
+struct PinnedWait {
     thread: u64,
     start_ns: u64,
     end_ns: u64,
@@ -97,36 +97,36 @@ struct Pinned {
 }
 
 /// Makes blocks of a chunk's events.
-pub(super) struct Blocks<'c, 'a> {
-    chunk: &'c Chunk<'a>,
+pub(super) struct EventBlocks<'c, 'a> {
+    chunk: &'c JfrChunk<'a>,
     events: EventScan<'a>,
-    types: &'c Types,
+    types: &'c TypeTable,
     layouts: &'c Layouts,
-    clock: Clock,
+    clock: ChunkClock,
     is_done: bool,
-    pinned: Vec<Pinned>,
+    pinned: Vec<PinnedWait>,
     /// Where an event could not be read, in bytes from the chunk's start.
     pub(super) damaged: Vec<usize>,
     /// Events of these are few, and are kept as they are.
-    pub(super) rare: Vec<(Tells, Values<'a>)>,
+    pub(super) rare: Vec<(Tells, FieldValues<'a>)>,
     /// How many of them there were.
     rare_count: usize,
     /// Where the first one stands of those that are too many, and what they are.
     pub(super) left_out: Vec<(usize, &'static str)>,
 }
 
-impl<'c, 'a> Blocks<'c, 'a> {
+impl<'c, 'a> EventBlocks<'c, 'a> {
     pub(super) fn new(
-        chunk: &'c Chunk<'a>,
-        types: &'c Types,
+        chunk: &'c JfrChunk<'a>,
+        types: &'c TypeTable,
         layouts: &'c Layouts,
-    ) -> Blocks<'c, 'a> {
-        Blocks {
+    ) -> EventBlocks<'c, 'a> {
+        EventBlocks {
             chunk,
             events: chunk.events(HEADER_LEN),
             types,
             layouts,
-            clock: Clock::new(&chunk.header),
+            clock: ChunkClock::new(&chunk.header),
             is_done: false,
             pinned: Vec::new(),
             damaged: Vec::new(),
@@ -142,13 +142,13 @@ impl<'c, 'a> Blocks<'c, 'a> {
     }
 
     /// The next block; `None` after the last one.
-    pub(super) fn next(&mut self) -> Option<Block> {
+    pub(super) fn next(&mut self) -> Option<EventBlock> {
         if self.is_done {
             return None;
         }
         let recent_tails = vec![Default::default(); RECENT];
-        let mut made = Made { recent_tails, ..Made::default() };
-        let mut values = Values::default();
+        let mut made = BlockBuilder { recent_tails, ..BlockBuilder::default() };
+        let mut values = FieldValues::default();
         loop {
             self.take_up_quickly(&mut made);
             if made.len >= BLOCK {
@@ -163,10 +163,10 @@ impl<'c, 'a> Blocks<'c, 'a> {
             let Some(layout) = self.layouts.get(event.kind) else { continue };
             values.numbers = [0; SLOTS];
             if !layout.plan.is_plain() {
-                values.texts = [Text::Missing; SLOTS];
+                values.texts = [RawText::Missing; SLOTS];
             }
             match layout.plan.read(self.types, &mut event.fields, &mut values) {
-                Some(()) => self.take_up((event.at, layout.tells), &values, &mut made),
+                Some(()) => self.take_up(event.at, layout.tells, &values, &mut made),
                 None if self.damaged.len() < MAX_DAMAGE => {
                     self.damaged.push(event.at);
                 }
@@ -177,7 +177,7 @@ impl<'c, 'a> Blocks<'c, 'a> {
     }
 
     /// Takes up the events in front of one that has to be read field by field.
-    fn take_up_quickly(&mut self, made: &mut Made) {
+    fn take_up_quickly(&mut self, made: &mut BlockBuilder) {
         while made.len < BLOCK {
             let Some(front) = self.events.front() else { return };
             if let Some(layout) = self.layouts.get(front.kind) {
@@ -191,7 +191,13 @@ impl<'c, 'a> Blocks<'c, 'a> {
     }
 
     /// Takes up an event, which stands at a place.
-    fn take_up(&mut self, (at, tells): (usize, Tells), values: &Values<'a>, made: &mut Made) {
+    fn take_up(
+        &mut self,
+        at: usize,
+        tells: Tells,
+        values: &FieldValues<'a>,
+        made: &mut BlockBuilder,
+    ) {
         let numbers = &values.numbers;
         let (start_ns, end_ns) = self.span(numbers);
         match tells {
@@ -214,11 +220,11 @@ impl<'c, 'a> Blocks<'c, 'a> {
                 made.pinned.0 += 1;
                 made.pinned.1 = made.pinned.1.saturating_add(end_ns.saturating_sub(start_ns));
                 match self.pinned.len() < MAX_PINNED {
-                    true => self.pinned.push(Pinned { thread, start_ns, end_ns, stack }),
+                    true => self.pinned.push(PinnedWait { thread, start_ns, end_ns, stack }),
                     false => self.leave_out(at, MORE_PINNED),
                 }
             }
-            tells => made.add(tells, numbers, (start_ns, end_ns)),
+            tells => made.add(tells, numbers, start_ns, end_ns),
         }
     }
 
@@ -246,14 +252,14 @@ impl<'c, 'a> Blocks<'c, 'a> {
     /// The waits of pinned threads that no other event tells of. A thread that is
     /// pinned and waits for a monitor, or is parked, has an event of that, too; which is
     /// written first differs from JDK to JDK.
-    fn pinned_alone(&mut self) -> Vec<Pinned> {
+    fn pinned_alone(&mut self) -> Vec<PinnedWait> {
         let mut pinned = std::mem::take(&mut self.pinned);
         if pinned.is_empty() {
             return pinned;
         }
         pinned.sort_unstable_by_key(|it| (it.thread, it.start_ns, it.end_ns, it.stack));
         let mut is_told = vec![false; pinned.len()];
-        let mut values = Values::default();
+        let mut values = FieldValues::default();
         for mut event in self.chunk.events(HEADER_LEN) {
             let layout = self.layouts.get(event.kind).filter(|it| it.tells.is_java_wait());
             let Some(layout) = layout else { continue };
@@ -280,7 +286,7 @@ const OWN: usize = 256;
 
 /// What an event tells, but for when.
 #[derive(Clone, Copy, Default)]
-struct Known {
+struct EventData {
     thread: u32,
     other: u32,
     site: u32,
@@ -289,23 +295,23 @@ struct Known {
 
 /// A block that is being made.
 #[derive(Default)]
-struct Made {
+struct BlockBuilder {
     /// How much there is of what counts for [`BLOCK`].
     len: usize,
-    own: Vec<Vec<Entry>>,
-    rest: Vec<(u32, Entry)>,
-    threads: Numbers<u64>,
-    sites: Numbers<SiteKey>,
+    own: Vec<Vec<BlockEntry>>,
+    rest: Vec<(u32, BlockEntry)>,
+    threads: KeyNumbers<u64>,
+    sites: KeyNumbers<SiteKey>,
     /// By the bytes of an event behind its times.
-    recent_tails: Vec<([u64; TAIL], Known)>,
+    recent_tails: Vec<([u64; TAIL], EventData)>,
     recent_threads: Recent<1>,
     recent_sites: Recent<4>,
     collections: Vec<(u64, u64)>,
     pinned: (u64, u64),
 }
 
-impl Made {
-    fn add(&mut self, tells: Tells, numbers: &[u64; SLOTS], (start_ns, end_ns): (u64, u64)) {
+impl BlockBuilder {
+    fn add(&mut self, tells: Tells, numbers: &[u64; SLOTS], start_ns: u64, end_ns: u64) {
         let site = self.sites.number(SiteKey {
             tells,
             stack: numbers[slot::STACK],
@@ -318,7 +324,8 @@ impl Made {
             other => self.threads.number(other) + 1,
         };
         let limits = [numbers[slot::TIMEOUT], numbers[slot::EXTRA]];
-        self.push(thread, entry(tells, (start_ns, end_ns), limits, (site, other)));
+        let of = EventData { thread, other, site, limits };
+        self.push(thread, entry(tells, start_ns, end_ns, of));
     }
 
     /// Adds the event at the front; `None` where it has to be read field by field.
@@ -328,9 +335,9 @@ impl Made {
         tells: Tells,
         quick: &Quick,
         front: &Front<'_>,
-        clock: &Clock,
+        clock: &ChunkClock,
     ) -> Option<()> {
-        let head = quick.head(front.window, (front.len, front.kind));
+        let head = quick.head(front.window, front.len, front.kind);
         let (times, of) = match head {
             Some(head) => {
                 let at = place(&head.tail);
@@ -349,8 +356,8 @@ impl Made {
         };
         let start_ns = clock.at_ns(squeeze(times[0]));
         let span_ns = clock.span_ns(squeeze(times[1]));
-        let span = (start_ns, start_ns.saturating_add(span_ns));
-        self.push(of.thread, entry(tells, span, of.limits, (of.site, of.other)));
+        let end_ns = start_ns.saturating_add(span_ns);
+        self.push(of.thread, entry(tells, start_ns, end_ns, of));
         Some(())
     }
 
@@ -361,8 +368,8 @@ impl Made {
         tells: Tells,
         quick: &Quick,
         front: &Front<'_>,
-    ) -> Option<([u64; 2], Known)> {
-        let Found { words, values: limits } = quick.read(front.window, front.len)?;
+    ) -> Option<([u64; 2], EventData)> {
+        let QuickFields { words, values: limits } = quick.read(front.window, front.len)?;
         let threads = &mut self.threads;
         let mut number =
             |word: u64| self.recent_threads.number([word], || threads.number(squeeze(word)));
@@ -379,11 +386,11 @@ impl Made {
             sites.number(SiteKey { tells, stack, class, address })
         });
         let times = [words[slot::START], words[slot::DURATION]];
-        Some((times, Known { thread, other, site, limits }))
+        Some((times, EventData { thread, other, site, limits }))
     }
 
     #[inline(always)]
-    fn push(&mut self, thread: u32, entry: Entry) {
+    fn push(&mut self, thread: u32, entry: BlockEntry) {
         self.len += 1;
         let own = match self.own.get_mut(thread as usize) {
             Some(own) => own,
@@ -397,25 +404,25 @@ impl Made {
     /// to be in memory for it.
     #[cold]
     #[inline(never)]
-    fn first_of(&mut self, thread: u32) -> &mut Vec<Entry> {
+    fn first_of(&mut self, thread: u32) -> &mut Vec<BlockEntry> {
         let len = self.own.len().max(thread as usize + 1);
         self.own.resize_with(len, Vec::new);
         &mut self.own[thread as usize]
     }
 
-    fn add_pinned(&mut self, pinned: &Pinned) {
+    fn add_pinned(&mut self, pinned: &PinnedWait) {
         let mut numbers = [0; SLOTS];
         (numbers[slot::THREAD], numbers[slot::STACK]) = (pinned.thread, pinned.stack);
-        self.add(Tells::Pinned, &numbers, (pinned.start_ns, pinned.end_ns));
+        self.add(Tells::Pinned, &numbers, pinned.start_ns, pinned.end_ns);
     }
 
-    fn finish(mut self) -> Block {
+    fn finish(mut self) -> EventBlock {
         let threads = self.threads.keys;
         if !self.rest.is_empty() {
             self.own.resize_with(OWN, Vec::new);
         }
         self.own.iter_mut().for_each(|own| in_order(own));
-        Block {
+        EventBlock {
             own: self.own,
             rest: by_thread(self.rest, threads.len()),
             threads,
@@ -426,25 +433,20 @@ impl Made {
     }
 }
 
-/// An entry: from when to when, limits of time, and the numbers of its site and of who
-/// else had to do with it.
+/// The entry of an event from one time to another.
 #[inline(always)]
-fn entry(
-    tells: Tells,
-    (start_ns, end_ns): (u64, u64),
-    limits: [u64; 2],
-    (site, other): (u32, u32),
-) -> Entry {
+fn entry(tells: Tells, start_ns: u64, end_ns: u64, of: EventData) -> BlockEntry {
+    let EventData { other, site, limits, .. } = of;
     let wait_ns = match tells.is_sample() {
         // How often the thread was seen.
         true => limits[1].max(1),
         false => end_ns - start_ns,
     };
-    let outcome = outcome(tells, limits, (end_ns, wait_ns));
-    Entry { end_ns, wait_ns, other, site: site << 2 | outcome as u32 }
+    let outcome = outcome(tells, limits, end_ns, wait_ns);
+    BlockEntry { end_ns, wait_ns, other, site: site << 2 | outcome as u32 }
 }
 
-fn outcome(tells: Tells, limits: [u64; 2], (end_ns, wait_ns): (u64, u64)) -> Outcome {
+fn outcome(tells: Tells, limits: [u64; 2], end_ns: u64, wait_ns: u64) -> Outcome {
     // Below zero where there is no limit.
     let passed = |limit: u64, ns_per: u64, now_ns: u64| {
         limit as i64 > 0 && limit.saturating_mul(ns_per) <= now_ns
@@ -457,7 +459,7 @@ fn outcome(tells: Tells, limits: [u64; 2], (end_ns, wait_ns): (u64, u64)) -> Out
     if timed_out { Outcome::TimedOut } else { Outcome::Granted }
 }
 
-fn in_order(entries: &mut [Entry]) {
+fn in_order(entries: &mut [BlockEntry]) {
     // Nearly always they are.
     if !entries.is_sorted_by_key(|entry| entry.end_ns) {
         entries.sort_by_key(|entry| entry.end_ns);
@@ -466,7 +468,7 @@ fn in_order(entries: &mut [Entry]) {
 
 /// Puts the entries of each thread from [`OWN`] on together, in the order of time: all,
 /// and where those of each end.
-fn by_thread(entries: Vec<(u32, Entry)>, threads: usize) -> (Vec<Entry>, Vec<usize>) {
+fn by_thread(entries: Vec<(u32, BlockEntry)>, threads: usize) -> (Vec<BlockEntry>, Vec<usize>) {
     let Some(&(_, any)) = entries.first() else { return Default::default() };
     let place = |thread: u32| (thread as usize).wrapping_sub(OWN);
     let mut ends = vec![0; threads.saturating_sub(OWN)];
@@ -497,18 +499,18 @@ fn by_thread(entries: Vec<(u32, Entry)>, threads: usize) -> (Vec<Entry>, Vec<usi
 }
 
 /// Numbers for keys, in the order in which they come.
-struct Numbers<K> {
+struct KeyNumbers<K> {
     keys: Vec<K>,
     numbers: HashMap<K, u32>,
 }
 
-impl<K> Default for Numbers<K> {
+impl<K> Default for KeyNumbers<K> {
     fn default() -> Self {
-        Numbers { keys: Vec::new(), numbers: HashMap::new() }
+        KeyNumbers { keys: Vec::new(), numbers: HashMap::new() }
     }
 }
 
-impl<K: Copy + Eq + Hash> Numbers<K> {
+impl<K: Copy + Eq + Hash> KeyNumbers<K> {
     fn number(&mut self, key: K) -> u32 {
         let next = self.keys.len() as u32;
         let number = *self.numbers.entry(key).or_insert(next);

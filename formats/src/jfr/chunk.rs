@@ -2,7 +2,7 @@
 
 use super::{
     quick::WINDOW,
-    scan::{Scan, squeeze},
+    scan::{ByteScan, squeeze},
 };
 use nom::{
     IResult, Parser,
@@ -21,7 +21,7 @@ const STATE_SHIFT: u32 = 24;
 
 /// What a chunk's header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct JfrHeader {
     /// Length of the chunk in bytes; 0 while nothing of it was made known.
     pub(super) len: u64,
     /// Where its last constants stand, from its start; 0 while none were made known.
@@ -46,7 +46,7 @@ pub(super) struct Header {
 }
 
 /// Reads a chunk's header.
-pub(super) fn header(bytes: &[u8]) -> IResult<&[u8], Header> {
+pub(super) fn header(bytes: &[u8]) -> IResult<&[u8], JfrHeader> {
     let (rest, _) = tag(MAGIC).parse(bytes)?;
     let (rest, (major, _minor, len, constants_at)) =
         (be_u16, be_u16, be_u64, be_u64).parse(rest)?;
@@ -56,7 +56,7 @@ pub(super) fn header(bytes: &[u8]) -> IResult<&[u8], Header> {
     let is_finished = flags >> STATE_SHIFT == 0;
     Ok((
         rest,
-        Header {
+        JfrHeader {
             len,
             constants_at,
             metadata_at,
@@ -73,17 +73,17 @@ pub(super) fn header(bytes: &[u8]) -> IResult<&[u8], Header> {
 
 /// A chunk of a file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Chunk<'a> {
+pub(super) struct JfrChunk<'a> {
     /// Where it begins, in bytes from the file's start.
     pub(super) offset: u64,
-    pub(super) header: Header,
+    pub(super) header: JfrHeader,
     /// As much of it as there is, its header included.
     pub(super) bytes: &'a [u8],
     /// Whether that is all of it.
     pub(super) is_whole: bool,
 }
 
-impl<'a> Chunk<'a> {
+impl<'a> JfrChunk<'a> {
     /// The events from a place on, each with its type, where it stands in the chunk,
     /// and what follows its type.
     pub(super) fn events(&self, at: usize) -> EventScan<'a> {
@@ -91,7 +91,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// The event of a type at a place.
-    pub(super) fn event_at(&self, at: u64, kind: u64) -> Option<Scan<'a>> {
+    pub(super) fn event_at(&self, at: u64, kind: u64) -> Option<ByteScan<'a>> {
         let mut events = self.events(usize::try_from(at).ok()?.max(HEADER_LEN));
         events.next().filter(|event| event.kind == kind).map(|event| event.fields)
     }
@@ -104,12 +104,12 @@ pub(super) struct EventRef<'a> {
     pub(super) at: usize,
     /// The id of its type.
     pub(super) kind: u64,
-    pub(super) fields: Scan<'a>,
+    pub(super) fields: ByteScan<'a>,
 }
 
 impl EventRef<'_> {
     /// Where in the chunk something stands that is read from its fields.
-    pub(super) fn offset(&self, scan: &Scan<'_>) -> usize {
+    pub(super) fn offset(&self, scan: &ByteScan<'_>) -> usize {
         self.at + scan.at()
     }
 }
@@ -181,14 +181,14 @@ impl<'a> Iterator for EventScan<'a> {
     fn next(&mut self) -> Option<EventRef<'a>> {
         let at = self.at;
         let rest = self.bytes.get(at..).filter(|rest| !rest.is_empty())?;
-        let mut scan = Scan::new(rest);
+        let mut scan = ByteScan::new(rest);
         let len = scan.number().and_then(|len| usize::try_from(len).ok());
         let event = len.filter(|&len| len > scan.at()).and_then(|len| rest.get(..len));
         let Some(event) = event else {
             self.is_torn = true;
             return None;
         };
-        let mut fields = Scan::within(rest, scan.at(), event.len());
+        let mut fields = ByteScan::within(rest, scan.at(), event.len());
         let Some(kind) = fields.number() else {
             self.is_torn = true;
             return None;
@@ -201,21 +201,21 @@ impl<'a> Iterator for EventScan<'a> {
 /// The clock of a chunk's events, as the JDK's own reader has it, so that sums are
 /// the same.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(super) struct ChunkClock {
     start_ns: u64,
     start_ticks: u64,
     ticks_per_ns: f64,
 }
 
-impl Clock {
+impl ChunkClock {
     /// Of a chunk; its times are Unix times in ns.
-    pub(super) fn new(header: &Header) -> Clock {
+    pub(super) fn new(header: &JfrHeader) -> ChunkClock {
         let ticks_per_ns = match header.ticks_per_second {
             0 => 1.0,
             ticks => ticks as f64 / 1e9,
         };
         let (start_ns, start_ticks) = (header.start_wall_ns, header.start_ticks);
-        Clock { start_ns, start_ticks, ticks_per_ns }
+        ChunkClock { start_ns, start_ticks, ticks_per_ns }
     }
 
     /// A moment, in ns since 1970.

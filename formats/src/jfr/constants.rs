@@ -1,9 +1,9 @@
 //! The constants of a chunk: what the keys in its events stand for.
 
 use super::{
-    chunk::{Chunk, EventRef, HEADER_LEN},
-    metadata::{Plan, STACK, Shape, Types, Values},
-    scan::{Scan, Text},
+    chunk::{EventRef, HEADER_LEN, JfrChunk},
+    metadata::{FieldPlan, FieldValues, STACK, TypeTable, ValueShape},
+    scan::{ByteScan, RawText},
 };
 use crate::limits::jfr::{asked_for, constants};
 use std::sync::{
@@ -18,11 +18,11 @@ pub(super) const METADATA: u64 = 0;
 
 /// A thread.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Thread<'a> {
+pub(super) struct JfrThread<'a> {
     pub(super) java_id: u64,
     pub(super) os_id: u64,
-    pub(super) java_name: Text<'a>,
-    pub(super) os_name: Text<'a>,
+    pub(super) java_name: RawText<'a>,
+    pub(super) os_name: RawText<'a>,
     /// The key of its group.
     pub(super) group: u64,
     pub(super) is_virtual: bool,
@@ -30,7 +30,7 @@ pub(super) struct Thread<'a> {
 
 /// A frame: the key of its method, and the line in it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Frame {
+pub(super) struct JfrFrame {
     pub(super) method: u64,
     pub(super) line: u32,
 }
@@ -61,13 +61,13 @@ mod of {
 
 /// The constants of a type.
 #[derive(Debug, Default)]
-struct Table {
+struct ConstantTable {
     /// Keys in their order, and where in the chunk what they stand for stands.
     rows: Vec<(u64, u64)>,
-    plan: Plan,
+    plan: FieldPlan,
 }
 
-impl Table {
+impl ConstantTable {
     /// Of a key that has several constants the last one counts.
     fn find(&self, key: u64) -> Option<usize> {
         let end = self.rows.partition_point(|&(of, _)| of <= key);
@@ -81,11 +81,11 @@ impl Table {
 #[derive(Debug)]
 pub(super) struct Constants<'a> {
     bytes: &'a [u8],
-    types: Arc<Types>,
+    types: Arc<TypeTable>,
     /// In the order of [`WANTED`].
-    tables: [Table; WANTED.len()],
+    tables: [ConstantTable; WANTED.len()],
     /// The place of the frames among the fields of a stack, and how one is read.
-    frames: Option<(usize, Plan)>,
+    frames: Option<(usize, FieldPlan)>,
     /// How many more are kept.
     room: usize,
     /// How many bytes may still be read of those that are asked for: many may be made of
@@ -96,7 +96,10 @@ pub(super) struct Constants<'a> {
 impl<'a> Constants<'a> {
     /// Finds all constants of a chunk, and says where some could not be read, in
     /// bytes from the chunk's start.
-    pub(super) fn read(chunk: &Chunk<'a>, types: &Arc<Types>) -> (Constants<'a>, Option<usize>) {
+    pub(super) fn read(
+        chunk: &JfrChunk<'a>,
+        types: &Arc<TypeTable>,
+    ) -> (Constants<'a>, Option<usize>) {
         let len = chunk.bytes.len();
         let (frames, tables) = (frames(types), Default::default());
         let (types, left) = (types.clone(), AtomicUsize::new(asked_for(len)));
@@ -150,7 +153,7 @@ impl<'a> Constants<'a> {
             self.room = self.room.checked_sub(count)?;
             let table = self.tables.get_mut(wanted)?;
             if table.rows.is_empty() {
-                table.plan = Plan::new(of, WANTED.get(wanted)?.1);
+                table.plan = FieldPlan::new(of, WANTED.get(wanted)?.1);
             }
             for _ in 0..count {
                 let key = scan.number()?;
@@ -172,32 +175,32 @@ impl<'a> Constants<'a> {
         &self,
         of: usize,
         key: u64,
-        read: impl FnOnce(&mut Scan<'a>) -> Option<T>,
+        read: impl FnOnce(&mut ByteScan<'a>) -> Option<T>,
     ) -> Option<T> {
         let at = self.tables.get(of)?.find(key)?;
         let left = self.left.load(Relaxed);
         if left == 0 {
             return None;
         }
-        let mut scan = Scan::within(self.bytes, at, self.bytes.len());
+        let mut scan = ByteScan::within(self.bytes, at, self.bytes.len());
         let found = read(&mut scan);
         self.left.store(left.saturating_sub(scan.at() - at), Relaxed);
         found
     }
 
     /// The fields of what a key stands for that are wanted.
-    fn row(&self, of: usize, key: u64) -> Option<Values<'a>> {
+    fn row(&self, of: usize, key: u64) -> Option<FieldValues<'a>> {
         let plan = &self.tables.get(of)?.plan;
         self.find(of, key, |scan| {
-            let mut values = Values::default();
+            let mut values = FieldValues::default();
             plan.read(&self.types, scan, &mut values)?;
             Some(values)
         })
     }
 
-    fn resolve(&self, text: Text<'a>) -> Option<String> {
+    fn resolve(&self, text: RawText<'a>) -> Option<String> {
         match text {
-            Text::Key(key) => self.find(of::STRING, key, Scan::text)?.to_text(),
+            RawText::Key(key) => self.find(of::STRING, key, ByteScan::text)?.to_text(),
             text => text.to_text(),
         }
     }
@@ -208,7 +211,7 @@ impl<'a> Constants<'a> {
     }
 
     /// A text of an event.
-    pub(super) fn text(&self, text: Text<'a>) -> String {
+    pub(super) fn text(&self, text: RawText<'a>) -> String {
         self.resolve(text).unwrap_or_default()
     }
 
@@ -226,7 +229,7 @@ impl<'a> Constants<'a> {
 
     /// The frames of a stack, the innermost first and no more than `most`, and whether
     /// it lacks some.
-    pub(super) fn stack(&self, key: u64, most: usize) -> (Vec<Frame>, bool) {
+    pub(super) fn stack(&self, key: u64, most: usize) -> (Vec<JfrFrame>, bool) {
         let mut frames = Vec::new();
         let is_cut = self.find(of::STACK, key, |stack| {
             // One that cannot be read lacks frames.
@@ -238,15 +241,17 @@ impl<'a> Constants<'a> {
     /// Reads a stack's frames: whether it lacks some. `None` where they cannot be read.
     fn read_stack(
         &self,
-        scan: &mut Scan<'_>,
+        scan: &mut ByteScan<'_>,
         most: usize,
-        frames: &mut Vec<Frame>,
+        frames: &mut Vec<JfrFrame>,
     ) -> Option<bool> {
         let types = &*self.types;
         let mut is_cut = false;
         for (at, field) in types.stack()?.fields.iter().enumerate() {
             match (&*field.name, field.shape) {
-                ("truncated", Shape::Number) if !field.is_array => is_cut |= scan.number()? != 0,
+                ("truncated", ValueShape::Number) if !field.is_array => {
+                    is_cut |= scan.number()? != 0
+                }
                 _ => match self.frames.as_ref().filter(|(frames, _)| *frames == at) {
                     Some((_, plan)) => {
                         for _ in 0..scan.count()? {
@@ -265,9 +270,9 @@ impl<'a> Constants<'a> {
     }
 
     /// A thread.
-    pub(super) fn thread(&self, key: u64) -> Option<Thread<'a>> {
-        let Values { numbers, texts } = self.row(of::THREAD, key)?;
-        Some(Thread {
+    pub(super) fn thread(&self, key: u64) -> Option<JfrThread<'a>> {
+        let FieldValues { numbers, texts } = self.row(of::THREAD, key)?;
+        Some(JfrThread {
             java_id: numbers[0],
             os_id: numbers[1],
             java_name: texts[2],
@@ -289,28 +294,28 @@ impl<'a> Constants<'a> {
 }
 
 /// The place of the frames among the fields of a stack, and how one is read.
-fn frames(types: &Types) -> Option<(usize, Plan)> {
+fn frames(types: &TypeTable) -> Option<(usize, FieldPlan)> {
     let fields = &types.stack()?.fields;
     fields.iter().enumerate().find_map(|(at, field)| match (&*field.name, field.shape) {
-        ("frames", Shape::Fields(of)) if field.is_array => {
-            Some((at, Plan::new(types.at(of)?, &["method", "lineNumber"])))
+        ("frames", ValueShape::Fields(of)) if field.is_array => {
+            Some((at, FieldPlan::new(types.at(of)?, &["method", "lineNumber"])))
         }
         _ => None,
     })
 }
 
-fn read_frame(plan: &Plan, types: &Types, scan: &mut Scan<'_>) -> Option<Frame> {
-    let mut values = Values::default();
+fn read_frame(plan: &FieldPlan, types: &TypeTable, scan: &mut ByteScan<'_>) -> Option<JfrFrame> {
+    let mut values = FieldValues::default();
     plan.read(types, scan, &mut values)?;
     let [method, line, ..] = values.numbers;
     // Negative ones are unknown.
     let line = u32::try_from(line as u32 as i32).unwrap_or(0);
-    Some(Frame { method, line })
+    Some(JfrFrame { method, line })
 }
 
 /// The events with constants, the first one first. Each says how far before it the one
 /// before it is; where that leads nowhere, they are looked for.
-fn checkpoints<'a>(chunk: &Chunk<'a>) -> Vec<EventRef<'a>> {
+fn checkpoints<'a>(chunk: &JfrChunk<'a>) -> Vec<EventRef<'a>> {
     let (mut found, mut limit) = (Vec::new(), usize::MAX);
     let mut at = i64::try_from(chunk.header.constants_at).unwrap_or(0);
     while let Some(start) = usize::try_from(at).ok().filter(|&at| at >= HEADER_LEN) {

@@ -3,8 +3,8 @@
 use super::{
     constants::Constants,
     layout::{Tells, event, slot},
-    metadata::{Types, Values},
-    names::Sampler,
+    metadata::{FieldValues, TypeTable},
+    names::SamplerKind,
 };
 use crate::recording::{
     ShortWaits,
@@ -22,7 +22,7 @@ const TIMED: [&str; 6] = ["cpu", "wall", "itimer", "ctimer", "cpu-clock", "task-
 
 /// The settings of a sort of waits.
 #[derive(Clone, Copy, Debug)]
-struct Waits {
+struct WaitSettings {
     event: &'static str,
     is_on: Option<bool>,
     /// Shorter ones are missing, in ns: the greatest if that changed.
@@ -32,7 +32,7 @@ struct Waits {
     interval_ns: Option<u64>,
 }
 
-impl Waits {
+impl WaitSettings {
     fn is_on(&self) -> bool {
         self.is_on.unwrap_or(self.threshold_ns.or(self.interval_ns).is_some())
     }
@@ -54,7 +54,7 @@ struct Periods {
 /// What a recording says of itself.
 #[derive(Debug)]
 pub(super) struct Facts {
-    waits: [Waits; 4],
+    waits: [WaitSettings; 4],
     periods: Periods,
     /// Whether pauses of the collector are recorded.
     collections: Option<bool>,
@@ -65,7 +65,7 @@ pub(super) struct Facts {
 
 /// What was found in a recording.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct FactCounts {
     pub(super) waits: bool,
     pub(super) samples: bool,
     /// Who ended a wait.
@@ -79,7 +79,7 @@ impl Default for Facts {
     fn default() -> Self {
         let waits = [event::ENTER, event::WAIT, event::PARK, event::NATIVE_LOCK];
         Facts {
-            waits: waits.map(|event| Waits {
+            waits: waits.map(|event| WaitSettings {
                 event,
                 is_on: None,
                 threshold_ns: None,
@@ -98,9 +98,9 @@ impl Facts {
     pub(super) fn take_up(
         &mut self,
         tells: Tells,
-        values: &Values<'_>,
+        values: &FieldValues<'_>,
         constants: &Constants<'_>,
-        types: &Types,
+        types: &TypeTable,
     ) {
         let number = |slot: usize| values.numbers.get(slot).copied().unwrap_or(0);
         let text = |slot: usize| {
@@ -177,7 +177,7 @@ impl Facts {
 
     /// How much time a sample stands for, in ns: that passed, and that on a processor if
     /// the thread was on one.
-    pub(super) fn sampled_ns(&self, sampler: Sampler) -> (u64, u64) {
+    pub(super) fn sampled_ns(&self, sampler: SamplerKind) -> (u64, u64) {
         let periods = &self.periods;
         // What is sampled by its number stands for no time.
         let is_timed = periods.event.is_empty() || TIMED.contains(&periods.event.as_str());
@@ -193,19 +193,19 @@ impl Facts {
             None => interval(USUAL_WALL_NS),
         };
         match sampler {
-            Sampler::Cpu => {
+            SamplerKind::Cpu => {
                 let cpu_ns = interval(USUAL_CPU_NS);
                 (if is_both { 0 } else { cpu_ns }, cpu_ns)
             }
-            Sampler::Java if periods.java_ns.is_none() && self.is_async() => {
+            SamplerKind::Java if periods.java_ns.is_none() && self.is_async() => {
                 (wall_ns, if is_both { 0 } else { wall_ns })
             }
-            Sampler::Wall => (wall_ns, if is_both { 0 } else { wall_ns }),
-            Sampler::Java => {
+            SamplerKind::Wall => (wall_ns, if is_both { 0 } else { wall_ns }),
+            SamplerKind::Java => {
                 let ns = usual(periods.java_ns, USUAL_PERIOD_NS);
                 (ns, ns)
             }
-            Sampler::Native => (usual(periods.native_ns, USUAL_PERIOD_NS), 0),
+            SamplerKind::Native => (usual(periods.native_ns, USUAL_PERIOD_NS), 0),
         }
     }
 
@@ -216,9 +216,9 @@ impl Facts {
     /// How often threads are sampled, in ns.
     fn period_ns(&self) -> u64 {
         let sampler = match (self.is_async(), self.periods.wall_ns) {
-            (true, None) if self.periods.event != "wall" => Sampler::Cpu,
-            (true, _) => Sampler::Wall,
-            (false, _) => Sampler::Java,
+            (true, None) if self.periods.event != "wall" => SamplerKind::Cpu,
+            (true, _) => SamplerKind::Wall,
+            (false, _) => SamplerKind::Java,
         };
         let (wall_ns, cpu_ns) = self.sampled_ns(sampler);
         wall_ns.max(cpu_ns)
@@ -233,11 +233,11 @@ impl Facts {
     }
 
     /// Puts all of it into a log's header.
-    pub(super) fn finish(mut self, header: &mut Header, seen: Seen) {
+    pub(super) fn finish(mut self, header: &mut Header, seen: FactCounts) {
         header.pid = self.pid;
         let on = self.waits.iter().filter(|waits| waits.is_on());
         header.threshold_ns = on.filter_map(|it| it.threshold_ns).max().unwrap_or(0);
-        let is_any_on = self.waits.iter().any(Waits::is_on);
+        let is_any_on = self.waits.iter().any(WaitSettings::is_on);
         let thresholds = match self.thresholds() {
             none if none.is_empty() && seen.waits => UNKNOWN_THRESHOLDS.to_owned(),
             thresholds => thresholds,
@@ -271,7 +271,7 @@ impl Facts {
 
     /// From when on waits were recorded, of each sort; empty if nothing tells.
     fn thresholds(&self) -> String {
-        let of = |waits: &Waits| match (waits.is_on, waits.threshold_ns, waits.interval_ns) {
+        let of = |waits: &WaitSettings| match (waits.is_on, waits.threshold_ns, waits.interval_ns) {
             (Some(false), ..) => Some(format!("{} off", waits.event)),
             (_, _, Some(ns)) => Some(format!("{} one per {} of waiting", waits.event, short(ns))),
             (_, Some(ns), None) => Some(format!("{} {}", waits.event, short(ns))),
@@ -330,7 +330,7 @@ mod tests {
         facts
     }
 
-    fn finished(facts: Facts, seen: Seen) -> Header {
+    fn finished(facts: Facts, seen: FactCounts) -> Header {
         let mut header = LogOptions::default().header;
         facts.finish(&mut header, seen);
         header
@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn the_greatest_threshold_of_what_is_on_counts() {
-        let seen = Seen { waits: true, ..Seen::default() };
+        let seen = FactCounts { waits: true, ..FactCounts::default() };
         let settings = [
             (event::ENTER, "enabled", "true"),
             (event::ENTER, "threshold", "10 ms"),
@@ -376,12 +376,12 @@ mod tests {
         assert_eq!(text(&header, "thresholds"), Some(told));
         assert_eq!(text(&header, "mode"), Some("contention"));
         assert_eq!(text(&finished(facts(&[]), seen), "thresholds"), Some("not known"));
-        assert_eq!(text(&finished(facts(&[]), Seen::default()), "thresholds"), None);
+        assert_eq!(text(&finished(facts(&[]), FactCounts::default()), "thresholds"), None);
     }
 
     #[test]
     fn an_interval_of_waits_is_no_threshold() {
-        let seen = Seen { waits: true, ..Seen::default() };
+        let seen = FactCounts { waits: true, ..FactCounts::default() };
         let sampled = facts(&[(event::ENTER, "lock", "10000")]);
         assert_eq!(sampled.short_waits(), ShortWaits::Sampled { interval_ns: 10_000 });
         let header = finished(sampled, seen);
@@ -403,7 +403,7 @@ mod tests {
 
     #[test]
     fn the_mode_is_what_was_recorded() {
-        let samples = Seen { samples: true, ..Seen::default() };
+        let samples = FactCounts { samples: true, ..FactCounts::default() };
         let mode = |facts: Facts, seen| {
             let header = finished(facts, seen);
             (text(&header, "mode").map(str::to_owned), text(&header, "period").map(str::to_owned))
@@ -413,32 +413,32 @@ mod tests {
         assert_eq!(mode(facts(&[]), samples), told("sample", Some("20000000")));
         let on = facts(&[(event::PARK, "enabled", "true"), (event::SAMPLE, "period", "10 ms")]);
         assert_eq!(mode(on, samples), told("contention+sample", Some("10000000")));
-        assert_eq!(mode(facts(&[]), Seen::default()), told("contention", None));
+        assert_eq!(mode(facts(&[]), FactCounts::default()), told("contention", None));
     }
 
     #[test]
     fn a_sample_stands_for_the_period_of_what_took_it() {
         let jdk = facts(&[(event::SAMPLE, "period", "10 ms")]);
-        assert_eq!(jdk.sampled_ns(Sampler::Java), (10 * MS, 10 * MS));
-        assert_eq!(jdk.sampled_ns(Sampler::Native), (20 * MS, 0));
+        assert_eq!(jdk.sampled_ns(SamplerKind::Java), (10 * MS, 10 * MS));
+        assert_eq!(jdk.sampled_ns(SamplerKind::Native), (20 * MS, 0));
         let cpu = facts(&[(event::RECORDING, "event", "cpu"), (event::SAMPLE, "interval", "0")]);
-        assert_eq!(cpu.sampled_ns(Sampler::Cpu), (10 * MS, 10 * MS));
+        assert_eq!(cpu.sampled_ns(SamplerKind::Cpu), (10 * MS, 10 * MS));
         let both = facts(&[
             (event::RECORDING, "event", "cpu"),
             (event::SAMPLE, "interval", "1000000"),
             (event::SAMPLE, "wall", "20000000"),
         ]);
-        assert_eq!(both.sampled_ns(Sampler::Cpu), (0, MS));
-        assert_eq!(both.sampled_ns(Sampler::Wall), (20 * MS, 0));
+        assert_eq!(both.sampled_ns(SamplerKind::Cpu), (0, MS));
+        assert_eq!(both.sampled_ns(SamplerKind::Wall), (20 * MS, 0));
         assert_eq!(both.period_ns(), 20 * MS);
         let wall =
             facts(&[(event::RECORDING, "event", "wall"), (event::SAMPLE, "interval", "5000000")]);
-        assert_eq!(wall.sampled_ns(Sampler::Wall), (5 * MS, 5 * MS));
+        assert_eq!(wall.sampled_ns(SamplerKind::Wall), (5 * MS, 5 * MS));
         let misses = facts(&[
             (event::RECORDING, "event", "cache-misses"),
             (event::SAMPLE, "interval", "1000"),
         ]);
-        assert_eq!(misses.sampled_ns(Sampler::Cpu), (0, 0));
+        assert_eq!(misses.sampled_ns(SamplerKind::Cpu), (0, 0));
     }
 
     #[test]

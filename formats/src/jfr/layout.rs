@@ -1,7 +1,7 @@
 //! Which events are read, and which of their fields.
 
 use super::{
-    metadata::{Plan, Type, Types},
+    metadata::{FieldPlan, JfrType, TypeTable},
     quick::Quick,
 };
 use std::collections::HashMap;
@@ -158,9 +158,9 @@ pub(super) mod event {
 
 /// How an event is read.
 #[derive(Clone, Debug)]
-pub(super) struct Layout {
+pub(super) struct EventLayout {
     pub(super) tells: Tells,
-    pub(super) plan: Plan,
+    pub(super) plan: FieldPlan,
     /// A quicker way, of waits and samples of nothing but numbers.
     pub(super) quick: Option<Quick>,
 }
@@ -168,15 +168,15 @@ pub(super) struct Layout {
 /// How the events of a chunk are read, by their types' ids.
 #[derive(Debug, Default)]
 pub(super) struct Layouts {
-    dense: Vec<Option<Layout>>,
-    others: HashMap<u64, Layout>,
+    dense: Vec<Option<EventLayout>>,
+    others: HashMap<u64, EventLayout>,
 }
 
 /// Ids are a few hundred.
 const DENSE: u64 = 4096;
 
 impl Layouts {
-    pub(super) fn of(types: &Types) -> Layouts {
+    pub(super) fn of(types: &TypeTable) -> Layouts {
         let mut layouts = Layouts::default();
         for of in types.iter() {
             let Some(layout) = layout(of) else { continue };
@@ -204,7 +204,7 @@ impl Layouts {
     }
 
     #[inline]
-    pub(super) fn get(&self, id: u64) -> Option<&Layout> {
+    pub(super) fn get(&self, id: u64) -> Option<&EventLayout> {
         match usize::try_from(id).ok().and_then(|at| self.dense.get(at)) {
             Some(found) => found.as_ref(),
             None => self.others.get(&id),
@@ -212,10 +212,10 @@ impl Layouts {
     }
 }
 
-fn layout(of: &Type) -> Option<Layout> {
+fn layout(of: &JfrType) -> Option<EventLayout> {
     let (_, tells, wanted) = *EVENTS.iter().find(|(name, ..)| *name == &*of.name)?;
-    let plan = Plan::new(of, wanted);
+    let plan = FieldPlan::new(of, wanted);
     let quick = tells.is_java_wait() || tells == Tells::NativeLock || tells.is_sample();
     let quick = quick.then(|| Quick::new(of, wanted)).flatten();
-    Some(Layout { tells, plan, quick })
+    Some(EventLayout { tells, plan, quick })
 }

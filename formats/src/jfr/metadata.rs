@@ -5,7 +5,7 @@
 //! field's `class` is the id of its type, and it may be an array (`dimension`) or the
 //! key of a constant (`constantPool`).
 
-use super::scan::{Scan, Text};
+use super::scan::{ByteScan, RawText};
 use crate::limits::{
     MAX_TOLD_APART,
     jfr::{MAX_FIELDS, MAX_NESTED, MAX_TEXTS},
@@ -17,45 +17,45 @@ pub(super) const STACK: &str = "jdk.types.StackTrace";
 
 /// How a value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum ValueShape {
     /// A number, a `boolean`, or the key of a constant.
     Number,
     /// So many bytes.
     Bytes(usize),
     /// A text.
     Text,
-    /// The fields of a type, by its place in [`Types`].
+    /// The fields of a type, by its place in [`TypeTable`].
     Fields(usize),
 }
 
 /// A field of a type.
 #[derive(Clone, Debug)]
-pub(super) struct Field {
+pub(super) struct TypeField {
     /// Fields of the same name share it.
     pub(super) name: Arc<str>,
-    pub(super) shape: Shape,
+    pub(super) shape: ValueShape,
     pub(super) is_array: bool,
 }
 
 /// A type of events, constants, or of what they consist of.
 #[derive(Clone, Debug)]
-pub(super) struct Type {
+pub(super) struct JfrType {
     pub(super) id: u64,
     pub(super) name: Arc<str>,
-    pub(super) fields: Vec<Field>,
+    pub(super) fields: Vec<TypeField>,
 }
 
 /// All types of a chunk.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Types {
-    types: Vec<Type>,
+pub(super) struct TypeTable {
+    types: Vec<JfrType>,
     by_id: HashMap<u64, usize>,
     stack: Option<usize>,
 }
 
 /// A class as its element says, before all types are known.
 #[derive(Default)]
-struct Class {
+struct ClassElement {
     id: u64,
     name: Arc<str>,
     fields: Vec<RawField>,
@@ -68,9 +68,9 @@ struct RawField {
     is_constant: bool,
 }
 
-impl Types {
+impl TypeTable {
     /// Reads the metadata event, from what follows its type.
-    pub(super) fn read(mut scan: Scan<'_>) -> Option<Types> {
+    pub(super) fn read(mut scan: ByteScan<'_>) -> Option<TypeTable> {
         // When, how long, and which one.
         for _ in 0..3 {
             scan.number()?;
@@ -80,74 +80,79 @@ impl Types {
         for _ in 0..count {
             texts.push(name(scan.text()?));
         }
-        let mut reader = Reader { texts, classes: Vec::new(), room: MAX_FIELDS };
+        let mut reader = ElementReader { texts, classes: Vec::new(), room: MAX_FIELDS };
         reader.element(&mut scan, MAX_NESTED)?;
-        Some(Types::of(reader.classes))
+        Some(TypeTable::of(reader.classes))
     }
 
-    fn of(classes: Vec<Class>) -> Types {
+    fn of(classes: Vec<ClassElement>) -> TypeTable {
         let by_id: HashMap<u64, usize> =
             classes.iter().enumerate().map(|(at, class)| (class.id, at)).collect();
         let names: Vec<Arc<str>> = classes.iter().map(|class| class.name.clone()).collect();
         let field = |field: RawField| {
             let at = by_id.get(&field.type_id).copied();
             let shape = match at.and_then(|at| names.get(at)).map(|name| &**name) {
-                _ if field.is_constant => Shape::Number,
-                Some("byte") => Shape::Bytes(1),
-                Some("float") => Shape::Bytes(4),
-                Some("double") => Shape::Bytes(8),
-                Some("boolean" | "char" | "short" | "int" | "long") => Shape::Number,
-                Some("java.lang.String") => Shape::Text,
+                _ if field.is_constant => ValueShape::Number,
+                Some("byte") => ValueShape::Bytes(1),
+                Some("float") => ValueShape::Bytes(4),
+                Some("double") => ValueShape::Bytes(8),
+                Some("boolean" | "char" | "short" | "int" | "long") => ValueShape::Number,
+                Some("java.lang.String") => ValueShape::Text,
                 // A type that is not there has no fields.
-                _ => Shape::Fields(at.unwrap_or(usize::MAX)),
+                _ => ValueShape::Fields(at.unwrap_or(usize::MAX)),
             };
-            Field { name: field.name, shape, is_array: field.is_array }
+            TypeField { name: field.name, shape, is_array: field.is_array }
         };
-        let mut types: Vec<Type> = Vec::with_capacity(classes.len());
+        let mut types: Vec<JfrType> = Vec::with_capacity(classes.len());
         for class in classes {
             let fields = class.fields.into_iter().map(field).collect();
-            types.push(Type { id: class.id, name: class.name, fields });
+            types.push(JfrType { id: class.id, name: class.name, fields });
         }
         leave_out_empty(&mut types);
         let stack = types.iter().position(|of| &*of.name == STACK);
-        Types { types, by_id, stack }
+        TypeTable { types, by_id, stack }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Type> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &JfrType> {
         self.types.iter()
     }
 
-    pub(super) fn by_id(&self, id: u64) -> Option<&Type> {
+    pub(super) fn by_id(&self, id: u64) -> Option<&JfrType> {
         self.types.get(*self.by_id.get(&id)?)
     }
 
     /// The type of stacks.
-    pub(super) fn stack(&self) -> Option<&Type> {
+    pub(super) fn stack(&self) -> Option<&JfrType> {
         self.types.get(self.stack?)
     }
 
-    pub(super) fn at(&self, at: usize) -> Option<&Type> {
+    pub(super) fn at(&self, at: usize) -> Option<&JfrType> {
         self.types.get(at)
     }
 
     /// How a constant, or a value, of this type is written.
-    pub(super) fn shape_of(&self, id: u64) -> Option<Shape> {
+    pub(super) fn shape_of(&self, id: u64) -> Option<ValueShape> {
         let at = *self.by_id.get(&id)?;
         match &*self.types.get(at)?.name {
-            "java.lang.String" => Some(Shape::Text),
-            _ => Some(Shape::Fields(at)),
+            "java.lang.String" => Some(ValueShape::Text),
+            _ => Some(ValueShape::Fields(at)),
         }
     }
 
     /// Goes past a value.
-    pub(super) fn skip(&self, scan: &mut Scan<'_>, shape: Shape, is_array: bool) -> Option<()> {
+    pub(super) fn skip(
+        &self,
+        scan: &mut ByteScan<'_>,
+        shape: ValueShape,
+        is_array: bool,
+    ) -> Option<()> {
         self.skip_within(scan, shape, is_array, MAX_NESTED)
     }
 
     fn skip_within(
         &self,
-        scan: &mut Scan<'_>,
-        shape: Shape,
+        scan: &mut ByteScan<'_>,
+        shape: ValueShape,
         is_array: bool,
         depth: usize,
     ) -> Option<()> {
@@ -155,10 +160,10 @@ impl Types {
         for _ in 0..count {
             let at = scan.at();
             match shape {
-                Shape::Number => drop(scan.number()?),
-                Shape::Bytes(len) => drop(scan.take(len)?),
-                Shape::Text => drop(scan.text()?),
-                Shape::Fields(at) => {
+                ValueShape::Number => drop(scan.number()?),
+                ValueShape::Bytes(len) => drop(scan.take(len)?),
+                ValueShape::Text => drop(scan.text()?),
+                ValueShape::Fields(at) => {
                     let depth = depth.checked_sub(1)?;
                     for field in self.types.get(at).map_or(&[][..], |it| it.fields.as_slice()) {
                         self.skip_within(scan, field.shape, field.is_array, depth)?;
@@ -177,12 +182,12 @@ impl Types {
 /// Leaves out fields without bytes. So whoever goes past a value reads a byte for each
 /// step: types of many fields that are such types again, and empty in the end, would
 /// take for ever.
-fn leave_out_empty(types: &mut [Type]) {
+fn leave_out_empty(types: &mut [JfrType]) {
     // Deeper ones are not read.
     for _ in 0..MAX_NESTED {
         let is_empty: Vec<bool> = types.iter().map(|of| of.fields.is_empty()).collect();
-        let has_bytes = |field: &Field| match field.shape {
-            Shape::Fields(at) if !field.is_array => is_empty.get(at) == Some(&false),
+        let has_bytes = |field: &TypeField| match field.shape {
+            ValueShape::Fields(at) if !field.is_array => is_empty.get(at) == Some(&false),
             _ => true,
         };
         types.iter_mut().for_each(|of| of.fields.retain(has_bytes));
@@ -190,23 +195,23 @@ fn leave_out_empty(types: &mut [Type]) {
 }
 
 /// A text, or as much of it as is compared with anything.
-fn name(text: Text<'_>) -> Arc<str> {
+fn name(text: RawText<'_>) -> Arc<str> {
     let text = text.to_text().unwrap_or_default();
     let end = (0..=MAX_TOLD_APART.min(text.len())).rev().find(|&end| text.is_char_boundary(end));
     text.get(..end.unwrap_or(0)).unwrap_or_default().into()
 }
 
 /// Reads elements.
-struct Reader {
+struct ElementReader {
     texts: Vec<Arc<str>>,
-    classes: Vec<Class>,
+    classes: Vec<ClassElement>,
     /// How many more types and fields are read.
     room: usize,
 }
 
 /// The attributes that matter of an element, by the numbers of their texts.
 #[derive(Clone, Copy, Default)]
-struct Attributes {
+struct ElementAttributes {
     id: Option<usize>,
     name: Option<usize>,
     class: Option<usize>,
@@ -214,9 +219,9 @@ struct Attributes {
     constant_pool: Option<usize>,
 }
 
-impl Reader {
+impl ElementReader {
     /// The number of a text.
-    fn number(&self, scan: &mut Scan<'_>) -> Option<usize> {
+    fn number(&self, scan: &mut ByteScan<'_>) -> Option<usize> {
         usize::try_from(scan.number()?).ok().filter(|&number| number < self.texts.len())
     }
 
@@ -229,8 +234,8 @@ impl Reader {
         number.and_then(|number| self.texts.get(number)).cloned().unwrap_or_default()
     }
 
-    fn attributes(&self, scan: &mut Scan<'_>) -> Option<Attributes> {
-        let mut attributes = Attributes::default();
+    fn attributes(&self, scan: &mut ByteScan<'_>) -> Option<ElementAttributes> {
+        let mut attributes = ElementAttributes::default();
         for _ in 0..scan.count()? {
             let (key, value) = (self.number(scan)?, self.number(scan)?);
             match self.text(Some(key)) {
@@ -245,7 +250,7 @@ impl Reader {
         Some(attributes)
     }
 
-    fn element(&mut self, scan: &mut Scan<'_>, depth: usize) -> Option<()> {
+    fn element(&mut self, scan: &mut ByteScan<'_>, depth: usize) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         let element = self.number(scan)?;
         let attributes = self.attributes(scan)?;
@@ -254,7 +259,7 @@ impl Reader {
                 let id = self.text(attributes.id).parse().ok()?;
                 let name = self.name(attributes.name);
                 self.room = self.room.checked_sub(1)?;
-                self.classes.push(Class { id, name, fields: Vec::new() });
+                self.classes.push(ClassElement { id, name, fields: Vec::new() });
             }
             "field" => {
                 let field = RawField {
@@ -279,15 +284,15 @@ impl Reader {
 
 /// Which fields of a type are wanted, and where their values go.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Plan {
-    steps: Vec<Step>,
+pub(super) struct FieldPlan {
+    steps: Vec<PlanStep>,
     /// Nothing but numbers.
     is_plain: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Step {
-    shape: Shape,
+struct PlanStep {
+    shape: ValueShape,
     is_array: bool,
     slot: u8,
 }
@@ -298,15 +303,15 @@ const UNWANTED: u8 = SLOTS as u8 - 1;
 
 /// The values of the fields that are wanted. Those that a type lacks stay as they are.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Values<'a> {
+pub(super) struct FieldValues<'a> {
     pub(super) numbers: [u64; SLOTS],
-    pub(super) texts: [Text<'a>; SLOTS],
+    pub(super) texts: [RawText<'a>; SLOTS],
 }
 
-impl Plan {
+impl FieldPlan {
     /// For the fields of these names, in the order of the slots.
-    pub(super) fn new(of: &Type, wanted: &[&str]) -> Plan {
-        let step = |field: &Field| Step {
+    pub(super) fn new(of: &JfrType, wanted: &[&str]) -> FieldPlan {
+        let step = |field: &TypeField| PlanStep {
             shape: field.shape,
             is_array: field.is_array,
             slot: wanted
@@ -314,9 +319,9 @@ impl Plan {
                 .position(|name| **name == *field.name)
                 .map_or(UNWANTED, |it| it as u8),
         };
-        let steps: Vec<Step> = of.fields.iter().map(step).collect();
-        let is_plain = steps.iter().all(|step| step.shape == Shape::Number && !step.is_array);
-        Plan { steps, is_plain }
+        let steps: Vec<PlanStep> = of.fields.iter().map(step).collect();
+        let is_plain = steps.iter().all(|step| step.shape == ValueShape::Number && !step.is_array);
+        FieldPlan { steps, is_plain }
     }
 
     /// Whether there is nothing but numbers.
@@ -328,9 +333,9 @@ impl Plan {
     #[inline]
     pub(super) fn read<'a>(
         &self,
-        types: &Types,
-        scan: &mut Scan<'a>,
-        values: &mut Values<'a>,
+        types: &TypeTable,
+        scan: &mut ByteScan<'a>,
+        values: &mut FieldValues<'a>,
     ) -> Option<()> {
         if self.is_plain {
             return self.read_numbers(scan, &mut values.numbers);
@@ -338,9 +343,11 @@ impl Plan {
         for step in &self.steps {
             let slot = usize::from(step.slot) % SLOTS;
             match step.shape {
-                Shape::Number if !step.is_array => values.numbers[slot] = scan.number()?,
-                Shape::Bytes(1) if !step.is_array => values.numbers[slot] = scan.byte()?.into(),
-                Shape::Text if !step.is_array => values.texts[slot] = scan.text()?,
+                ValueShape::Number if !step.is_array => values.numbers[slot] = scan.number()?,
+                ValueShape::Bytes(1) if !step.is_array => {
+                    values.numbers[slot] = scan.byte()?.into()
+                }
+                ValueShape::Text if !step.is_array => values.texts[slot] = scan.text()?,
                 shape => types.skip(scan, shape, step.is_array)?,
             }
         }
@@ -348,7 +355,7 @@ impl Plan {
     }
 
     #[inline]
-    fn read_numbers(&self, scan: &mut Scan<'_>, numbers: &mut [u64; SLOTS]) -> Option<()> {
+    fn read_numbers(&self, scan: &mut ByteScan<'_>, numbers: &mut [u64; SLOTS]) -> Option<()> {
         for step in &self.steps {
             numbers[usize::from(step.slot) % SLOTS] = scan.number()?;
         }
@@ -361,14 +368,14 @@ impl Plan {
 mod tests {
     use super::{super::scan::tests::put, *};
 
-    fn class(id: u64, name: &str, fields: &[u64]) -> Class {
+    fn class(id: u64, name: &str, fields: &[u64]) -> ClassElement {
         let field = |&type_id: &u64| RawField {
             name: format!("of{type_id}").into(),
             type_id,
             is_array: false,
             is_constant: false,
         };
-        Class { id, name: name.into(), fields: fields.iter().map(field).collect() }
+        ClassElement { id, name: name.into(), fields: fields.iter().map(field).collect() }
     }
 
     #[test]
@@ -377,18 +384,18 @@ mod tests {
         let mut classes = vec![class(4, "long", &[]), class(100, "empty", &[])];
         classes.extend((101..115).map(|id| class(id, "full", &[id - 1; 16])));
         classes.push(class(200, "event", &[4, 114, 4]));
-        let types = Types::of(classes);
+        let types = TypeTable::of(classes);
         let event = types.by_id(200).unwrap();
         assert_eq!(event.fields.len(), 2, "nothing is left of the one in the middle");
-        let mut scan = Scan::new(&[1, 2]);
+        let mut scan = ByteScan::new(&[1, 2]);
         types.skip(&mut scan, types.shape_of(200).unwrap(), false).unwrap();
         assert_eq!(scan.left(), 0);
     }
 
     #[test]
     fn types_that_have_themselves_are_not_read() {
-        let types = Types::of(vec![class(7, "self", &[7, 7]), class(8, "none", &[99])]);
-        let mut scan = Scan::new(&[0; 9]);
+        let types = TypeTable::of(vec![class(7, "self", &[7, 7]), class(8, "none", &[99])]);
+        let mut scan = ByteScan::new(&[0; 9]);
         assert_eq!(types.skip(&mut scan, types.shape_of(7).unwrap(), false), None);
         assert!(types.by_id(8).unwrap().fields.is_empty());
         assert!(types.shape_of(9).is_none() && types.stack().is_none());
@@ -420,7 +427,7 @@ mod tests {
     #[test]
     fn names_are_cut_and_shared() {
         let long = format!("x{}", "\u{e4}".repeat(1 << 19));
-        let types = Types::read(Scan::new(&metadata(&long, 1_000, 0))).unwrap();
+        let types = TypeTable::read(ByteScan::new(&metadata(&long, 1_000, 0))).unwrap();
         let of = types.by_id(9).unwrap();
         assert_eq!((of.name.len(), of.fields.len()), (MAX_TOLD_APART - 1, 1_000));
         assert!(of.fields.iter().all(|field| Arc::ptr_eq(&field.name, &of.name)));
@@ -431,7 +438,7 @@ mod tests {
     fn no_more_texts_and_fields_are_read_than_any_jvm_has() {
         let read = |fields: usize, more: usize| {
             let bytes = metadata("it", fields as u64, more as u64);
-            Types::read(Scan::new(&bytes)).map(|types| types.by_id(9).unwrap().fields.len())
+            TypeTable::read(ByteScan::new(&bytes)).map(|types| types.by_id(9).unwrap().fields.len())
         };
         assert_eq!(read(MAX_FIELDS - 2, MAX_TEXTS - 8), Some(MAX_FIELDS - 2));
         assert_eq!(read(MAX_FIELDS - 1, 0), None);

@@ -2,7 +2,7 @@
 
 use super::{
     block::SiteKey,
-    constants::{Constants, Thread},
+    constants::{Constants, JfrThread},
     layout::Tells,
     park::park,
     scan::within,
@@ -38,7 +38,7 @@ const NATIVE_METHOD: &str = "()L;";
 
 /// What does not end with a chunk.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct FileNames {
     /// By the id of a thread: its number, and a hash of the name it had last. Many threads
     /// may have the same long name.
     threads: HashMap<u64, (u32, u64)>,
@@ -50,7 +50,7 @@ pub(super) struct Known {
 
 /// What sampled a thread: each has a period of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sampler {
+pub(super) enum SamplerKind {
     /// Flight Recorder's of threads that run Java code.
     Java,
     /// Flight Recorder's of threads in native code.
@@ -63,50 +63,50 @@ pub(super) enum Sampler {
 
 /// What a site is in the log.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Site {
+pub(super) enum SiteKind {
     /// One of waits.
     Wait(u32),
     /// One of `Object.wait`: the other thread is not who has the lock, but who ended it.
     ObjectWait(u32),
     /// One of samples: the stack, and the thread's state.
-    Sample(u32, ThreadState, Sampler),
+    Sample(u32, ThreadState, SamplerKind),
 }
 
 /// What a stack and a class tell: a site without its lock.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum StackClass {
     /// The kind of waits, the stack, and the class of the lock.
     Wait(WaitKind, u32, u32),
-    Sample(u32, ThreadState, Sampler),
+    Sample(u32, ThreadState, SamplerKind),
 }
 
 /// A method of the log.
-struct Method {
+struct JfrMethod {
     id: u32,
     class: String,
     name: String,
 }
 
 /// The methods and lines of a stack, the innermost first.
-type Frames = Vec<(Arc<Method>, u32)>;
+type FrameList = Vec<(Arc<JfrMethod>, u32)>;
 
 /// The keys of a chunk that were looked up.
-pub(super) struct Names {
+pub(super) struct ChunkNames {
     /// How many frames may still be looked up: a stack is looked up with each class, and
     /// may be as deep as can be.
     frames_left: usize,
-    methods: HashMap<u64, Arc<Method>>,
+    methods: HashMap<u64, Arc<JfrMethod>>,
     /// By what an event tells, and the keys of its stack and class.
-    places: HashMap<(Tells, u64, u64), Place>,
-    sites: HashMap<SiteKey, Site>,
+    places: HashMap<(Tells, u64, u64), StackClass>,
+    sites: HashMap<SiteKey, SiteKind>,
     threads: HashMap<u64, u32>,
 }
 
-impl Names {
+impl ChunkNames {
     /// Of a chunk of so many bytes.
-    pub(super) fn new(len: usize) -> Names {
+    pub(super) fn new(len: usize) -> ChunkNames {
         let (methods, places, sites, threads) = Default::default();
-        Names { frames_left: stack_frames(len), methods, places, sites, threads }
+        ChunkNames { frames_left: stack_frames(len), methods, places, sites, threads }
     }
 }
 
@@ -114,8 +114,8 @@ impl Names {
 pub(super) struct LookUp<'l, 'a> {
     pub(super) constants: &'l Constants<'a>,
     pub(super) importer: &'l mut Importer,
-    pub(super) known: &'l mut Known,
-    pub(super) names: &'l mut Names,
+    pub(super) known: &'l mut FileNames,
+    pub(super) names: &'l mut ChunkNames,
     /// The chunk's start, in ns.
     pub(super) start_ns: u64,
     /// Where it stands in the file.
@@ -139,7 +139,7 @@ impl LookUp<'_, '_> {
         Ok(number)
     }
 
-    fn define_thread(&mut self, thread: &Thread<'_>) -> io::Result<u32> {
+    fn define_thread(&mut self, thread: &JfrThread<'_>) -> io::Result<u32> {
         let text = |text| self.constants.text(text);
         // The JVM's own threads, and all others that it does not know, have no Java id.
         let java_id = Some(thread.java_id).filter(|id| *id != 0 && id >> 62 == 0);
@@ -167,18 +167,18 @@ impl LookUp<'_, '_> {
     }
 
     /// What a site is.
-    pub(super) fn site(&mut self, key: SiteKey) -> io::Result<Site> {
+    pub(super) fn site(&mut self, key: SiteKey) -> io::Result<SiteKind> {
         if let Some(&known) = self.names.sites.get(&key) {
             return Ok(known);
         }
         let site = match self.place(key)? {
-            Place::Sample(stack, state, sampler) => Site::Sample(stack, state, sampler),
-            Place::Wait(kind, stack, class) => {
+            StackClass::Sample(stack, state, sampler) => SiteKind::Sample(stack, state, sampler),
+            StackClass::Wait(kind, stack, class) => {
                 let lock = self.lock(class, key.address)?;
                 let site = self.importer.log.site(kind, stack, lock)?;
                 match key.tells {
-                    Tells::MonitorWait => Site::ObjectWait(site),
-                    _ => Site::Wait(site),
+                    Tells::MonitorWait => SiteKind::ObjectWait(site),
+                    _ => SiteKind::Wait(site),
                 }
             }
         };
@@ -188,7 +188,7 @@ impl LookUp<'_, '_> {
 
     /// What a site is but for its lock: locks get other addresses when the collector
     /// moves them, so many sites are at a place.
-    fn place(&mut self, key: SiteKey) -> io::Result<Place> {
+    fn place(&mut self, key: SiteKey) -> io::Result<StackClass> {
         let of = (key.tells, key.stack, key.class);
         if let Some(&known) = self.names.places.get(&of) {
             return Ok(known);
@@ -205,30 +205,30 @@ impl LookUp<'_, '_> {
     fn sample(
         &mut self,
         key: SiteKey,
-        frames: &[(Arc<Method>, u32)],
+        frames: &[(Arc<JfrMethod>, u32)],
         is_cut: bool,
-    ) -> io::Result<Place> {
+    ) -> io::Result<StackClass> {
         let name = self.constants.state(key.class);
         let (state, inner) = match key.tells {
             Tells::NativeSample => (ThreadState::Native, 0),
             _ => state(&name, names(frames)),
         };
         let sampler = match key.tells {
-            Tells::NativeSample => Sampler::Native,
-            Tells::WallSample => Sampler::Wall,
-            _ if name == ON_CPU => Sampler::Cpu,
-            _ => Sampler::Java,
+            Tells::NativeSample => SamplerKind::Native,
+            Tells::WallSample => SamplerKind::Wall,
+            _ if name == ON_CPU => SamplerKind::Cpu,
+            _ => SamplerKind::Java,
         };
         let stack = self.stack(frames.get(inner..).unwrap_or_default(), is_cut)?;
-        Ok(Place::Sample(stack, state, sampler))
+        Ok(StackClass::Sample(stack, state, sampler))
     }
 
     fn wait(
         &mut self,
         key: SiteKey,
-        frames: &[(Arc<Method>, u32)],
+        frames: &[(Arc<JfrMethod>, u32)],
         is_cut: bool,
-    ) -> io::Result<Place> {
+    ) -> io::Result<StackClass> {
         let class = match key.tells {
             Tells::NativeLock => NATIVE_LOCK.to_owned(),
             _ => self.constants.class(key.class).unwrap_or_default(),
@@ -247,7 +247,7 @@ impl LookUp<'_, '_> {
             true => id::UNKNOWN,
             false => self.importer.log.class(&class, "")?,
         };
-        Ok(Place::Wait(kind, stack, class))
+        Ok(StackClass::Wait(kind, stack, class))
     }
 
     fn lock(&mut self, class: u32, address: u64) -> io::Result<u32> {
@@ -273,7 +273,7 @@ impl LookUp<'_, '_> {
     }
 
     /// A stack's frames, and whether it was cut.
-    fn frames(&mut self, key: u64) -> io::Result<(Frames, bool)> {
+    fn frames(&mut self, key: u64) -> io::Result<(FrameList, bool)> {
         let left = &mut self.names.frames_left;
         let most = (MAX_DEPTH as usize).min(*left);
         let (frames, is_cut) = self.constants.stack(key, most);
@@ -291,7 +291,7 @@ impl LookUp<'_, '_> {
         Ok((found, is_cut))
     }
 
-    fn method(&mut self, key: u64) -> io::Result<Arc<Method>> {
+    fn method(&mut self, key: u64) -> io::Result<Arc<JfrMethod>> {
         if let Some(known) = self.names.methods.get(&key) {
             return Ok(known.clone());
         }
@@ -307,12 +307,12 @@ impl LookUp<'_, '_> {
         // What tells stacks apart knows classes of Java alone.
         let class = if descriptor == NATIVE_METHOD { String::new() } else { class };
         let (class, name) = (within(class, MAX_TOLD_APART), within(name, MAX_TOLD_APART));
-        let method = Arc::new(Method { id, class, name });
+        let method = Arc::new(JfrMethod { id, class, name });
         remember(&mut self.names.methods, key, method.clone());
         Ok(method)
     }
 
-    fn stack(&mut self, frames: &[(Arc<Method>, u32)], is_cut: bool) -> io::Result<u32> {
+    fn stack(&mut self, frames: &[(Arc<JfrMethod>, u32)], is_cut: bool) -> io::Result<u32> {
         let outermost = if is_cut { id::CUT_STACK } else { id::EMPTY_STACK };
         let log = &mut self.importer.log;
         let mut frames = frames.iter().rev();
@@ -329,7 +329,7 @@ fn remember<K: Eq + Hash, V>(known: &mut HashMap<K, V>, key: K, value: V) {
 }
 
 /// The classes and methods of frames.
-fn names(frames: &[(Arc<Method>, u32)]) -> impl Iterator<Item = (&str, &str)> {
+fn names(frames: &[(Arc<JfrMethod>, u32)]) -> impl Iterator<Item = (&str, &str)> {
     frames.iter().map(|(method, _)| (method.class.as_str(), method.name.as_str()))
 }
 

@@ -5,7 +5,7 @@ use tyrion_wire::{WaitKind, lock_flavor::LockFlavor, slow_path::SlowPath};
 
 /// What a park was for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Park {
+pub(super) struct ParkPurpose {
     pub(super) kind: WaitKind,
     /// How many of the innermost frames are the JVM's way to let a thread park.
     pub(super) machinery: usize,
@@ -13,7 +13,10 @@ pub(super) struct Park {
 
 /// What a park was for. `frames` are classes and methods, the innermost one first;
 /// `blocker` is the class of what it was parked for.
-pub(super) fn park<'f>(frames: impl Iterator<Item = (&'f str, &'f str)>, blocker: &str) -> Park {
+pub(super) fn park<'f>(
+    frames: impl Iterator<Item = (&'f str, &'f str)>,
+    blocker: &str,
+) -> ParkPurpose {
     let mut machinery = 0;
     let mut path = SlowPath::default();
     let (mut acquires, mut awaits) = (false, false);
@@ -36,13 +39,13 @@ pub(super) fn park<'f>(frames: impl Iterator<Item = (&'f str, &'f str)>, blocker
         path = path.or(own);
     }
     if awaits && !acquires {
-        return Park { kind: WaitKind::Condition, machinery };
+        return ParkPurpose { kind: WaitKind::Condition, machinery };
     }
     let signature = format!("L{blocker};");
     // A stack may be missing, or cut before it tells.
     let is_synchronizer = acquires || SYNCHRONIZERS.iter().any(|it| blocker.starts_with(it));
     let flavor = LockFlavor::of(signature.as_bytes(), is_synchronizer);
-    Park { kind: flavor.kind(path.shared, acquires && awaits), machinery }
+    ParkPurpose { kind: flavor.kind(path.shared, acquires && awaits), machinery }
 }
 
 /// How the names of the JDK's own synchronizers begin.

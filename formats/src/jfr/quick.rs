@@ -5,7 +5,7 @@
 //! as they stand in the file: that is enough to recognise those seen before.
 
 use super::{
-    metadata::{Shape, Type},
+    metadata::{JfrType, ValueShape},
     scan::squeeze,
 };
 
@@ -50,7 +50,7 @@ pub(super) const TAIL: usize = 3;
 
 /// The wanted fields of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct QuickFields {
     /// As they stand in the file.
     pub(super) words: [u64; WORDS],
     /// As numbers.
@@ -60,9 +60,9 @@ pub(super) struct Found {
 impl Quick {
     /// For the fields of these names, in the order of the slots; `None` where some field
     /// is no number, or there are too many.
-    pub(super) fn new(of: &Type, wanted: &[&str]) -> Option<Quick> {
-        let is_plain = |of: &Type| {
-            of.fields.iter().all(|field| field.shape == Shape::Number && !field.is_array)
+    pub(super) fn new(of: &JfrType, wanted: &[&str]) -> Option<Quick> {
+        let is_plain = |of: &JfrType| {
+            of.fields.iter().all(|field| field.shape == ValueShape::Number && !field.is_array)
         };
         if !is_plain(of) || of.fields.len() > MOST_FIELDS || wanted.len() > WORDS + VALUES {
             return None;
@@ -91,7 +91,7 @@ impl Quick {
     /// Reads only when an event was: most have a rest that was seen before. `None` where
     /// [`Quick::read`] has to look at all of it.
     #[inline(always)]
-    pub(super) fn head(&self, window: &[u8; WINDOW], (len, kind): (usize, u64)) -> Option<Head> {
+    pub(super) fn head(&self, window: &[u8; WINDOW], len: usize, kind: u64) -> Option<Head> {
         // Length and type have six bytes at most, times eight each.
         let mut left = ends(window, 32);
         let mut end = || {
@@ -126,7 +126,7 @@ impl Quick {
     /// Reads an event of so many bytes at the front of the window; `None` where it has
     /// to be read field by field.
     #[inline(always)]
-    pub(super) fn read(&self, window: &[u8; WINDOW], len: usize) -> Option<Found> {
+    pub(super) fn read(&self, window: &[u8; WINDOW], len: usize) -> Option<QuickFields> {
         if len == 0 || len > LONGEST {
             return None;
         }
@@ -174,7 +174,7 @@ impl Quick {
                 }
             });
         }
-        Some(Found { words, values })
+        Some(QuickFields { words, values })
     }
 }
 
@@ -217,8 +217,8 @@ fn ends(window: &[u8; WINDOW], len: usize) -> u64 {
 mod tests {
     use super::{
         super::{
-            metadata::{Field, Plan, SLOTS, Types, Values},
-            scan::{Scan, tests::put},
+            metadata::{FieldPlan, FieldValues, SLOTS, TypeField, TypeTable},
+            scan::{ByteScan, tests::put},
         },
         *,
     };
@@ -226,29 +226,29 @@ mod tests {
 
     const WANTED: &[&str] = &["a", "b", "c", "d", "e", "f", "g", "h", "i"];
 
-    fn plain(names: &[usize]) -> Type {
+    fn plain(names: &[usize]) -> JfrType {
         // Behind the wanted ones come names that nobody asks for.
         let name = |at: &usize| WANTED.get(*at).copied().unwrap_or("other").into();
-        let field = |at| Field { name: name(at), shape: Shape::Number, is_array: false };
-        Type { id: 1, name: "it".into(), fields: names.iter().map(field).collect() }
+        let field = |at| TypeField { name: name(at), shape: ValueShape::Number, is_array: false };
+        JfrType { id: 1, name: "it".into(), fields: names.iter().map(field).collect() }
     }
 
     /// What both ways find in an event of so many bytes.
-    fn read(of: &Type, bytes: &[u8], len: usize) -> (Option<Found>, Option<[u64; SLOTS]>) {
+    fn read(of: &JfrType, bytes: &[u8], len: usize) -> (Option<QuickFields>, Option<[u64; SLOTS]>) {
         let quick = Quick::new(of, WANTED).unwrap();
         let found = quick.read(bytes.first_chunk().unwrap(), len);
-        let mut scan = Scan::within(bytes, 0, len);
-        let mut values = Values::default();
+        let mut scan = ByteScan::within(bytes, 0, len);
+        let mut values = FieldValues::default();
         let mut slow = || {
             scan.number()?;
             scan.number()?;
-            Plan::new(of, WANTED).read(&Types::default(), &mut scan, &mut values)
+            FieldPlan::new(of, WANTED).read(&TypeTable::default(), &mut scan, &mut values)
         };
         let slow = slow().map(|()| values.numbers);
         (found, slow)
     }
 
-    fn same(found: &Found, numbers: &[u64; SLOTS]) -> bool {
+    fn same(found: &QuickFields, numbers: &[u64; SLOTS]) -> bool {
         let words = found.words.iter().map(|&word| squeeze(word));
         let all: Vec<u64> = words.chain(found.values).collect();
         all == numbers[..WANTED.len()]
@@ -301,7 +301,7 @@ mod tests {
     fn other_types_are_read_field_by_field() {
         assert!(Quick::new(&plain(&[0; MOST_FIELDS + 1]), WANTED).is_none());
         let mut of = plain(&[0, 1]);
-        of.fields[1].shape = Shape::Text;
+        of.fields[1].shape = ValueShape::Text;
         assert!(Quick::new(&of, WANTED).is_none());
     }
 }

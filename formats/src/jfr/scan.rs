@@ -9,7 +9,7 @@ const LONGEST: usize = 9;
 /// What is read may be mapped from a file that another process changes, so texts
 /// are copied before they are believed to be text.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scan<'a> {
+pub(super) struct ByteScan<'a> {
     /// May go on behind the end: numbers are read faster where eight bytes can be loaded.
     bytes: &'a [u8],
     at: usize,
@@ -18,7 +18,7 @@ pub(super) struct Scan<'a> {
 
 /// A text as it stands in the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Text<'a> {
+pub(super) enum RawText<'a> {
     /// None.
     #[default]
     Missing,
@@ -32,14 +32,14 @@ pub(super) enum Text<'a> {
     Utf16(&'a [u8], usize),
 }
 
-impl<'a> Scan<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Scan<'a> {
-        Scan::within(bytes, 0, bytes.len())
+impl<'a> ByteScan<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> ByteScan<'a> {
+        ByteScan::within(bytes, 0, bytes.len())
     }
 
     /// From one place in the bytes to another.
-    pub(super) fn within(bytes: &'a [u8], at: usize, end: usize) -> Scan<'a> {
-        Scan { bytes, at, end: end.min(bytes.len()) }
+    pub(super) fn within(bytes: &'a [u8], at: usize, end: usize) -> ByteScan<'a> {
+        ByteScan { bytes, at, end: end.min(bytes.len()) }
     }
 
     /// Where the next byte stands in the bytes.
@@ -96,7 +96,7 @@ impl<'a> Scan<'a> {
         None
     }
 
-    /// As [`Scan::number`], for what counts things of one byte at least.
+    /// As [`ByteScan::number`], for what counts things of one byte at least.
     pub(super) fn count(&mut self) -> Option<usize> {
         let count = usize::try_from(self.number()?).ok()?;
         (count <= self.left()).then_some(count)
@@ -117,25 +117,25 @@ impl<'a> Scan<'a> {
     }
 
     /// A text: how it is encoded, and so many bytes or numbers.
-    pub(super) fn text(&mut self) -> Option<Text<'a>> {
+    pub(super) fn text(&mut self) -> Option<RawText<'a>> {
         Some(match self.byte()? {
-            0 => Text::Missing,
-            1 => Text::Utf8(b""),
-            2 => Text::Key(self.number()?),
+            0 => RawText::Missing,
+            1 => RawText::Utf8(b""),
+            2 => RawText::Key(self.number()?),
             3 => {
                 let len = self.count()?;
-                Text::Utf8(self.take(len)?)
+                RawText::Utf8(self.take(len)?)
             }
             4 => {
                 let (count, start) = (self.count()?, self.at);
                 for _ in 0..count {
                     self.number()?;
                 }
-                Text::Utf16(self.bytes.get(start..self.at)?, count)
+                RawText::Utf16(self.bytes.get(start..self.at)?, count)
             }
             5 => {
                 let len = self.count()?;
-                Text::Latin1(self.take(len)?)
+                RawText::Latin1(self.take(len)?)
             }
             _ => return None,
         })
@@ -150,24 +150,26 @@ pub(super) fn squeeze(word: u64) -> u64 {
     fours & 0x0fff_ffff | (fours & 0x0fff_ffff_0000_0000) >> 4
 }
 
-impl Text<'_> {
+impl RawText<'_> {
     /// The text, cut to [`MAX_TEXT`] bytes; `None` when it is missing or elsewhere. Many
     /// things may have the same long text, and each of them gets a copy.
     pub(super) fn to_text(self) -> Option<String> {
         // No more than is needed is decoded. A character has a byte at least.
         const MOST: usize = MAX_TEXT + 1;
         let text = match self {
-            Text::Missing | Text::Key(_) => return None,
-            Text::Utf8(bytes) => {
+            RawText::Missing | RawText::Key(_) => return None,
+            RawText::Utf8(bytes) => {
                 // Room for the rest of a character that goes on there.
                 let bytes = &bytes[..bytes.len().min(MAX_TEXT + 4)];
                 let copied = String::from_utf8(bytes.to_vec());
                 let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
                 copied.unwrap_or_else(|error| lossy(error.as_bytes()))
             }
-            Text::Latin1(bytes) => bytes.iter().take(MOST).map(|&byte| char::from(byte)).collect(),
-            Text::Utf16(bytes, count) => {
-                let mut scan = Scan::new(bytes);
+            RawText::Latin1(bytes) => {
+                bytes.iter().take(MOST).map(|&byte| char::from(byte)).collect()
+            }
+            RawText::Utf16(bytes, count) => {
+                let mut scan = ByteScan::new(bytes);
                 let units = (0..count.min(MOST)).map_while(|_| Some(scan.number()? as u16));
                 char::decode_utf16(units).map(|it| it.unwrap_or('\u{fffd}')).collect()
             }
@@ -212,18 +214,18 @@ pub(super) mod tests {
             put(number, &mut bytes);
             let len = bytes.len();
             for cut in 0..len {
-                prop_assert_eq!(Scan::new(&bytes[..cut]).number(), None);
+                prop_assert_eq!(ByteScan::new(&bytes[..cut]).number(), None);
             }
             bytes.resize(len + tail, 0xff);
-            let mut scan = Scan::new(&bytes);
+            let mut scan = ByteScan::new(&bytes);
             prop_assert_eq!((scan.number(), scan.at()), (Some(number), len));
         }
 
         #[test]
         fn any_bytes_are_read_without_panic(bytes: Vec<u8>) {
-            let mut scan = Scan::new(&bytes);
-            while scan.text().map(Text::to_text).is_some() {}
-            let mut scan = Scan::new(&bytes);
+            let mut scan = ByteScan::new(&bytes);
+            while scan.text().map(RawText::to_text).is_some() {}
+            let mut scan = ByteScan::new(&bytes);
             while scan.number().is_some() {}
             prop_assert!(scan.at() <= bytes.len());
         }
@@ -239,10 +241,10 @@ pub(super) mod tests {
             &[6],
         ]
         .concat();
-        let mut scan = Scan::new(&bytes);
-        assert_eq!(scan.text(), Some(Text::Missing));
+        let mut scan = ByteScan::new(&bytes);
+        assert_eq!(scan.text(), Some(RawText::Missing));
         assert_eq!(scan.text().unwrap().to_text().as_deref(), Some(""));
-        assert_eq!(scan.text(), Some(Text::Key(9)));
+        assert_eq!(scan.text(), Some(RawText::Key(9)));
         for expected in ["aä", "aä€", "bü"] {
             assert_eq!(scan.text().unwrap().to_text().as_deref(), Some(expected));
         }
@@ -254,10 +256,10 @@ pub(super) mod tests {
         // A character takes two bytes.
         for (before, kept) in [("", MAX_TEXT), ("a", MAX_TEXT - 1), ("ab", MAX_TEXT)] {
             let text = before.to_owned() + &"ä".repeat(MAX_TEXT);
-            let utf8 = Text::Utf8(text.as_bytes()).to_text().unwrap();
+            let utf8 = RawText::Utf8(text.as_bytes()).to_text().unwrap();
             assert!(utf8.len() == kept && text.starts_with(&utf8), "{before}: {}", utf8.len());
         }
-        let latin1 = Text::Latin1(&[0xe4; 2 * MAX_TEXT]).to_text().unwrap();
+        let latin1 = RawText::Latin1(&[0xe4; 2 * MAX_TEXT]).to_text().unwrap();
         assert_eq!(latin1, "ä".repeat(MAX_TEXT / 2));
     }
 }

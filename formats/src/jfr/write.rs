@@ -1,13 +1,13 @@
 //! Blocks of events become a log.
 
 use super::{
-    block::{Block, Entry},
-    chunk::Chunk,
+    block::{BlockEntry, EventBlock},
+    chunk::JfrChunk,
     constants::Constants,
-    facts::{Facts, Seen},
+    facts::{FactCounts, Facts},
     layout::Tells,
-    metadata::{Types, Values},
-    names::{Known, LookUp, Names, Site},
+    metadata::{FieldValues, TypeTable},
+    names::{ChunkNames, FileNames, LookUp, SiteKind},
 };
 use crate::{
     event_log::write::{LaneId, Wait},
@@ -33,50 +33,50 @@ const OWN_LANE: usize = 32;
 const FULL_LANE: usize = 1 << 10;
 
 /// Writes what is read of a recording.
-pub(super) struct Writer {
+pub(super) struct LogBuilder {
     pub(super) importer: Importer,
     facts: Facts,
-    known: Known,
+    known: FileNames,
     lanes: HashMap<u32, LaneId>,
     shared: Option<LaneId>,
     /// From when to when the collector had all threads stopped, in ns.
     collections: Vec<(u64, u64)>,
     /// The last moment that anything tells of, in ns.
     last_ns: u64,
-    seen: Seen,
+    seen: FactCounts,
 }
 
 /// What a chunk's blocks are written with.
 pub(super) struct OfChunk<'c, 'a> {
-    pub(super) chunk: Chunk<'a>,
+    pub(super) chunk: JfrChunk<'a>,
     pub(super) constants: &'c Constants<'a>,
-    pub(super) types: &'c Types,
-    pub(super) names: Names,
+    pub(super) types: &'c TypeTable,
+    pub(super) names: ChunkNames,
 }
 
-impl Writer {
-    pub(super) fn new(importer: Importer) -> Writer {
-        Writer {
+impl LogBuilder {
+    pub(super) fn new(importer: Importer) -> LogBuilder {
+        LogBuilder {
             importer,
             facts: Facts::default(),
-            known: Known::default(),
+            known: FileNames::default(),
             lanes: HashMap::new(),
             shared: None,
             collections: Vec::new(),
             last_ns: 0,
-            seen: Seen::default(),
+            seen: FactCounts::default(),
         }
     }
 
     /// Takes up what is said of the JVM and the recording.
-    pub(super) fn take_facts(&mut self, of: &OfChunk<'_, '_>, rare: &[(Tells, Values<'_>)]) {
+    pub(super) fn take_facts(&mut self, of: &OfChunk<'_, '_>, rare: &[(Tells, FieldValues<'_>)]) {
         for (tells, values) in rare {
             self.facts.take_up(*tells, values, of.constants, of.types);
         }
     }
 
     /// Writes a block. All its times are on the clock of the log.
-    pub(super) fn write(&mut self, of: &mut OfChunk<'_, '_>, block: &Block) -> io::Result<()> {
+    pub(super) fn write(&mut self, of: &mut OfChunk<'_, '_>, block: &EventBlock) -> io::Result<()> {
         let mut look_up = LookUp {
             constants: of.constants,
             importer: &mut self.importer,
@@ -87,11 +87,11 @@ impl Writer {
         };
         let threads: Vec<u32> =
             block.threads.iter().map(|&key| look_up.thread(key)).collect::<io::Result<_>>()?;
-        let sites: Vec<Site> =
+        let sites: Vec<SiteKind> =
             block.sites.iter().map(|&key| look_up.site(key)).collect::<io::Result<_>>()?;
         self.take_up_rest(block, of.chunk.offset);
-        let numbers = Numbers { threads: &threads, sites: &sites };
-        let mut few: Vec<(u32, Entry)> = Vec::new();
+        let numbers = BlockNumbers { threads: &threads, sites: &sites };
+        let mut few: Vec<(u32, BlockEntry)> = Vec::new();
         for (thread, own) in block.by_thread() {
             let Some((first, last)) = own.first().zip(own.last()) else { continue };
             self.last_ns = self.last_ns.max(last.end_ns);
@@ -109,7 +109,7 @@ impl Writer {
     }
 
     /// Takes up what of a block belongs to no thread. Its chunk stands at an offset.
-    fn take_up_rest(&mut self, block: &Block, offset: u64) {
+    fn take_up_rest(&mut self, block: &EventBlock, offset: u64) {
         let room = MAX_COLLECTIONS.saturating_sub(self.collections.len());
         if room != 0 && room < block.collections.len() {
             let what = "more pauses of the collector than are read; later ones were left out";
@@ -137,7 +137,11 @@ impl Writer {
         }
     }
 
-    fn write_few(&mut self, few: &[(u32, Entry)], numbers: &Numbers<'_>) -> io::Result<()> {
+    fn write_few(
+        &mut self,
+        few: &[(u32, BlockEntry)],
+        numbers: &BlockNumbers<'_>,
+    ) -> io::Result<()> {
         let log = &mut self.importer.log;
         let shared = *self.shared.get_or_insert_with(|| log.lane(id::UNKNOWN));
         for (thread, entry) in few {
@@ -148,8 +152,13 @@ impl Writer {
     }
 
     #[inline]
-    fn entry(&mut self, lane: LaneId, entry: &Entry, numbers: &Numbers<'_>) -> io::Result<()> {
-        let &Entry { end_ns, wait_ns, other, .. } = entry;
+    fn entry(
+        &mut self,
+        lane: LaneId,
+        entry: &BlockEntry,
+        numbers: &BlockNumbers<'_>,
+    ) -> io::Result<()> {
+        let &BlockEntry { end_ns, wait_ns, other, .. } = entry;
         let outcome = entry.outcome();
         let other = match other {
             0 => id::UNKNOWN,
@@ -157,11 +166,11 @@ impl Writer {
         };
         let log = &mut self.importer.log;
         match numbers.sites.get(entry.site()) {
-            Some(&Site::Wait(site)) => {
+            Some(&SiteKind::Wait(site)) => {
                 self.seen.waits = true;
                 log.wait(lane, Wait { end_ns, wait_ns, site, outcome, owner: other, parks: 0 })
             }
-            Some(&Site::ObjectWait(site)) => {
+            Some(&SiteKind::ObjectWait(site)) => {
                 self.seen.waits = true;
                 let owner = id::UNKNOWN;
                 log.wait(lane, Wait { end_ns, wait_ns, site, outcome, owner, parks: 0 })?;
@@ -172,7 +181,7 @@ impl Writer {
                 // Neither the waker's stack nor when it woke the waiter is known.
                 log.note(lane, 0, Wake { waker: other, site, wait_ns, ..Wake::default() })
             }
-            Some(&Site::Sample(stack, state, sampler)) => {
+            Some(&SiteKind::Sample(stack, state, sampler)) => {
                 self.seen.samples = true;
                 let count = wait_ns;
                 let (wall_ns, cpu_ns) = self.facts.sampled_ns(sampler);
@@ -213,12 +222,12 @@ impl Writer {
 }
 
 /// What the numbers of a block stand for.
-struct Numbers<'n> {
+struct BlockNumbers<'n> {
     threads: &'n [u32],
-    sites: &'n [Site],
+    sites: &'n [SiteKind],
 }
 
-impl Numbers<'_> {
+impl BlockNumbers<'_> {
     #[inline]
     fn thread(&self, number: u32) -> u32 {
         self.threads.get(number as usize).copied().unwrap_or(id::UNKNOWN)

@@ -16,16 +16,16 @@ pub(super) fn begins(start: &[u8]) -> bool {
 /// What the times in ns are since: they are those of `System.nanoTime`, which is Unix time
 /// on few systems.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Clock {
+pub(super) struct ClockBase {
     /// When that was, Unix time.
     zero_ns: i128,
 }
 
-impl Clock {
+impl ClockBase {
     /// By the first event of these lines.
-    pub(super) fn of(lines: &[u8]) -> Clock {
+    pub(super) fn of(lines: &[u8]) -> ClockBase {
         let first = lines.split(|&byte| byte == b'\n').find_map(|line| told(line.trim_ascii()));
-        Clock { zero_ns: first.and_then(|(_, fields)| fields.zero_ns()).unwrap_or(0) }
+        ClockBase { zero_ns: first.and_then(|(_, fields)| fields.zero_ns()).unwrap_or(0) }
     }
 
     fn unix_ns(self, Time { millis, nanos }: Time) -> u64 {
@@ -41,7 +41,7 @@ fn ns(ms: u64) -> u64 {
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum EventKind {
     /// A thread asks for a monitor.
     Entering,
     /// It has got it.
@@ -52,8 +52,8 @@ pub(super) enum Kind {
 
 /// An event. Texts are those of its block, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Event {
-    pub(super) kind: Kind,
+pub(super) struct LineEvent {
+    pub(super) kind: EventKind,
     pub(super) java_id: u64,
     pub(super) thread_name: u32,
     pub(super) class: u32,
@@ -64,8 +64,8 @@ pub(super) struct Event {
 
 /// Lines that were read together.
 #[derive(Debug, Default)]
-pub(super) struct Block {
-    pub(super) events: Vec<Event>,
+pub(super) struct LineBlock {
+    pub(super) events: Vec<LineEvent>,
     pub(super) texts: Vec<String>,
     /// Offsets and lengths of lines that are no events.
     pub(super) damaged: Vec<(u64, u64)>,
@@ -73,21 +73,21 @@ pub(super) struct Block {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Told<'a> {
+enum LineKind<'a> {
     #[serde(borrow)]
-    Entering(Fields<'a>),
+    Entering(LineFields<'a>),
     #[serde(borrow)]
-    Enter(Fields<'a>),
+    Enter(LineFields<'a>),
     #[serde(borrow)]
-    Exit(Fields<'a>),
+    Exit(LineFields<'a>),
 }
 
 #[derive(Deserialize)]
-struct Fields<'a> {
+struct LineFields<'a> {
     #[serde(borrow)]
     accessor: Accessor<'a>,
     #[serde(borrow)]
-    target: Target<'a>,
+    target: WaitTarget<'a>,
     time: Option<Time>,
     /// The older form has it, in ms.
     timestamp: Option<u64>,
@@ -101,7 +101,7 @@ struct Accessor<'a> {
 }
 
 #[derive(Deserialize)]
-struct Target<'a> {
+struct WaitTarget<'a> {
     hashcode: i64,
     #[serde(borrow, rename = "className")]
     class: Cow<'a, str>,
@@ -114,8 +114,8 @@ struct Time {
     nanos: Option<i64>,
 }
 
-impl Fields<'_> {
-    fn at_ns(&self, clock: Clock) -> Option<u64> {
+impl LineFields<'_> {
+    fn at_ns(&self, clock: ClockBase) -> Option<u64> {
         match self.time {
             Some(time) => Some(clock.unix_ns(time)),
             None => self.timestamp.map(ns),
@@ -133,18 +133,18 @@ impl Fields<'_> {
 }
 
 /// The event of a line.
-fn told(line: &[u8]) -> Option<(Kind, Fields<'_>)> {
+fn told(line: &[u8]) -> Option<(EventKind, LineFields<'_>)> {
     Some(match serde_json::from_slice(line).ok()? {
-        Told::Entering(fields) => (Kind::Entering, fields),
-        Told::Enter(fields) => (Kind::Enter, fields),
-        Told::Exit(fields) => (Kind::Exit, fields),
+        LineKind::Entering(fields) => (EventKind::Entering, fields),
+        LineKind::Enter(fields) => (EventKind::Enter, fields),
+        LineKind::Exit(fields) => (EventKind::Exit, fields),
     })
 }
 
-impl Block {
+impl LineBlock {
     /// Reads lines, the first of which begins at this offset of the file.
-    pub(super) fn read(bytes: &[u8], mut offset: u64, clock: Clock) -> Block {
-        let mut block = Block::default();
+    pub(super) fn read(bytes: &[u8], mut offset: u64, clock: ClockBase) -> LineBlock {
+        let mut block = LineBlock::default();
         let mut known: HashMap<String, u32> = HashMap::new();
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
             let len = line.len() as u64;
@@ -163,8 +163,8 @@ impl Block {
         &mut self,
         line: &[u8],
         known: &mut HashMap<String, u32>,
-        clock: Clock,
-    ) -> Option<Event> {
+        clock: ClockBase,
+    ) -> Option<LineEvent> {
         let (kind, fields) = told(line)?;
         let at_ns = fields.at_ns(clock)?;
         let mut text = |text: &str| {
@@ -176,7 +176,7 @@ impl Block {
             known.insert(text.to_owned(), number);
             number
         };
-        Some(Event {
+        Some(LineEvent {
             kind,
             java_id: fields.accessor.id,
             thread_name: text(&fields.accessor.name),
@@ -199,12 +199,12 @@ mod tests {
     #[test]
     fn both_forms_are_read() {
         let text = format!("{NEW}\n{OLD}\r\n\nfoo\n{{\n");
-        let block = Block::read(text.as_bytes(), 100, Clock::of(text.as_bytes()));
+        let block = LineBlock::read(text.as_bytes(), 100, ClockBase::of(text.as_bytes()));
         let [new, old] = block.events[..] else { panic!("{block:?}") };
-        assert_eq!((new.kind, new.java_id, new.hash), (Kind::Entering, 16, 601_842_319));
+        assert_eq!((new.kind, new.java_id, new.hash), (EventKind::Entering, 16, 601_842_319));
         assert_eq!(new.at_ns, 1_397_636_359_338_331_000);
         assert_eq!(block.texts, ["w \"1\"", "com.acme.Foo", "main", "a.B"]);
-        assert_eq!((old.kind, old.hash), (Kind::Enter, u32::MAX));
+        assert_eq!((old.kind, old.hash), (EventKind::Enter, u32::MAX));
         assert_eq!(old.at_ns, 1_376_143_724_769_000_000);
         let start = 100 + (NEW.len() + OLD.len() + 4) as u64;
         assert_eq!(block.damaged, [(start, 4), (start + 4, 2)]);
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn times_in_ns_are_since_the_first_event() {
         let read = |text: &str| {
-            let block = Block::read(text.as_bytes(), 0, Clock::of(text.as_bytes()));
+            let block = LineBlock::read(text.as_bytes(), 0, ClockBase::of(text.as_bytes()));
             block.events.iter().map(|event| event.at_ns).collect::<Vec<_>>()
         };
         let at = |nanos: &str| NEW.replace("1397636359338331000", nanos);

@@ -1,7 +1,7 @@
 //! The events of each thread become acquisitions: `enter` and `exit` belong together as
 //! they nest.
 
-use super::line::{Block, Event, Kind};
+use super::line::{EventKind, LineBlock, LineEvent};
 use crate::limits::original::{
     MAX_ACQUISITIONS, MAX_LOCKS, MAX_NAMES, MAX_NESTINGS, MAX_OPEN, MAX_OUTER, MAX_THREADS,
 };
@@ -25,7 +25,7 @@ pub(super) struct Acquisition {
 
 /// A lock that a thread took while it held others, for the first time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Nesting {
+pub(super) struct LockNest {
     pub(super) thread: u32,
     pub(super) at_ns: u64,
     pub(super) inner: u32,
@@ -35,7 +35,7 @@ pub(super) struct Nesting {
 
 /// A lock, known by hash and class.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Lock {
+pub(super) struct LockId {
     pub(super) class: String,
     /// Its identity hash; 0 if it is not known.
     pub(super) hash: u32,
@@ -43,19 +43,19 @@ pub(super) struct Lock {
 
 /// A thread.
 #[derive(Debug, Default)]
-pub(super) struct Thread {
+pub(super) struct ThreadPairs {
     pub(super) java_id: u64,
     /// Its first name, and when it took others.
     pub(super) name: String,
     pub(super) renamed: Vec<(u64, String)>,
-    held: Vec<Held>,
+    held: Vec<ThreadHold>,
     /// The lock that it asks for, and since when.
     pub(super) asks: Option<(u32, u64)>,
 }
 
 /// A lock that a thread holds.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct ThreadHold {
     lock: u32,
     entering_ns: u64,
     enter_ns: u64,
@@ -66,9 +66,9 @@ struct Held {
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
     pub(super) acquisitions: Vec<Acquisition>,
-    pub(super) nestings: Vec<Nesting>,
-    pub(super) locks: Vec<Lock>,
-    pub(super) threads: Vec<Thread>,
+    pub(super) nestings: Vec<LockNest>,
+    pub(super) locks: Vec<LockId>,
+    pub(super) threads: Vec<ThreadPairs>,
     /// Reentrant acquisitions, by thread and lock.
     pub(super) reentrant: HashMap<(u32, u32), u64>,
     /// The moments of the first and of the last event.
@@ -90,7 +90,7 @@ pub(super) struct Pairs {
 
 impl Pairs {
     /// Takes up a block, the next one of the file.
-    pub(super) fn take(&mut self, block: &Block) {
+    pub(super) fn take(&mut self, block: &LineBlock) {
         // Of the block's class and hash: looked up once.
         let mut known: HashMap<(u32, u32), Option<u32>> = HashMap::new();
         let text = |number: u32| block.texts.get(number as usize).map_or("", String::as_str);
@@ -118,19 +118,19 @@ impl Pairs {
         let next = self.locks.len();
         (next < MAX_LOCKS).then(|| {
             self.by_hash.insert(key, next as u32);
-            self.locks.push(Lock { class: class.to_owned(), hash });
+            self.locks.push(LockId { class: class.to_owned(), hash });
             next as u32
         })
     }
 
     /// The number of an event's thread; `None` if there are too many.
-    fn thread(&mut self, event: &Event, name: &str) -> Option<u32> {
+    fn thread(&mut self, event: &LineEvent, name: &str) -> Option<u32> {
         let next = self.threads.len();
         let Some(&number) = self.by_id.get(&event.java_id) else {
             return (next < MAX_THREADS).then(|| {
                 let (java_id, name) = (event.java_id, name.to_owned());
                 self.by_id.insert(java_id, next as u32);
-                self.threads.push(Thread { java_id, name, ..Thread::default() });
+                self.threads.push(ThreadPairs { java_id, name, ..ThreadPairs::default() });
                 next as u32
             });
         };
@@ -146,16 +146,16 @@ impl Pairs {
         Some(number)
     }
 
-    fn event(&mut self, event: &Event, number: u32, lock: u32) {
+    fn event(&mut self, event: &LineEvent, number: u32, lock: u32) {
         let Some(thread) = self.threads.get_mut(number as usize) else { return };
         let at_ns = event.at_ns;
         match event.kind {
-            Kind::Entering => {
+            EventKind::Entering => {
                 self.has_entering = true;
                 // One that has asked before and not got it was left by an exception.
                 self.unpaired += u64::from(thread.asks.replace((lock, at_ns)).is_some());
             }
-            Kind::Enter => {
+            EventKind::Enter => {
                 let asked = thread.asks.take_if(|(asked, _)| *asked == lock);
                 let entering_ns = asked.map_or(NEVER, |(_, since_ns)| since_ns.min(at_ns));
                 if thread.held.len() >= MAX_OPEN {
@@ -169,16 +169,21 @@ impl Pairs {
                     self.nest(number, lock, at_ns);
                 }
                 if let Some(thread) = self.threads.get_mut(number as usize) {
-                    thread.held.push(Held { lock, entering_ns, enter_ns: at_ns, is_reentrant });
+                    thread.held.push(ThreadHold {
+                        lock,
+                        entering_ns,
+                        enter_ns: at_ns,
+                        is_reentrant,
+                    });
                 }
             }
-            Kind::Exit => {
+            EventKind::Exit => {
                 let Some(at) = thread.held.iter().rposition(|held| held.lock == lock) else {
                     self.unpaired += 1;
                     return;
                 };
                 // What was taken within it is released, too, whatever became of the lines.
-                let within: Vec<Held> = thread.held.drain(at..).collect();
+                let within: Vec<ThreadHold> = thread.held.drain(at..).collect();
                 self.unpaired += within.len() as u64 - 1;
                 for held in within {
                     self.release(number, held, at_ns);
@@ -199,11 +204,11 @@ impl Pairs {
             self.left_out += 1;
             return;
         }
-        self.nestings.push(Nesting { thread, at_ns, inner, outer: key.2.clone() });
+        self.nestings.push(LockNest { thread, at_ns, inner, outer: key.2.clone() });
         self.known_nestings.insert(key);
     }
 
-    fn release(&mut self, thread: u32, held: Held, exit_ns: u64) {
+    fn release(&mut self, thread: u32, held: ThreadHold, exit_ns: u64) {
         if held.is_reentrant {
             return;
         }
@@ -211,7 +216,7 @@ impl Pairs {
             self.left_out += 1;
             return;
         }
-        let Held { lock, entering_ns, enter_ns, .. } = held;
+        let ThreadHold { lock, entering_ns, enter_ns, .. } = held;
         let exit_ns = exit_ns.max(enter_ns);
         self.acquisitions.push(Acquisition { lock, thread, entering_ns, enter_ns, exit_ns });
     }
@@ -235,16 +240,17 @@ mod tests {
     /// Pairs events: kind (`?` asks, `+` gets, `-` releases), thread, lock; each is a
     /// ns after the one before it.
     fn pairs(events: &str) -> Pairs {
-        let mut block = Block { texts: vec!["t".to_owned(), "C".to_owned()], ..Block::default() };
+        let mut block =
+            LineBlock { texts: vec!["t".to_owned(), "C".to_owned()], ..LineBlock::default() };
         for (at_ns, event) in (1..).zip(events.split(' ')) {
             let digit = |at: usize| u64::from(event.as_bytes()[at] - b'0');
             let kind = match event.as_bytes()[0] {
-                b'?' => Kind::Entering,
-                b'+' => Kind::Enter,
-                _ => Kind::Exit,
+                b'?' => EventKind::Entering,
+                b'+' => EventKind::Enter,
+                _ => EventKind::Exit,
             };
             let (java_id, hash) = (digit(1), digit(2) as u32);
-            block.events.push(Event { kind, java_id, thread_name: 0, class: 1, hash, at_ns });
+            block.events.push(LineEvent { kind, java_id, thread_name: 0, class: 1, hash, at_ns });
         }
         let mut pairs = Pairs::default();
         pairs.take(&block);

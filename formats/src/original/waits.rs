@@ -9,7 +9,7 @@ use std::collections::HashSet;
 /// An acquisition that had to wait. Threads and locks are those of the pairs, as in all
 /// here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Waited {
+pub(super) struct WaitedTake {
     pub(super) thread: u32,
     pub(super) lock: u32,
     pub(super) start_ns: u64,
@@ -20,7 +20,7 @@ pub(super) struct Waited {
 
 /// A part of a wait, until a thread released the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Charged {
+pub(super) struct ChargedWait {
     pub(super) holder: u32,
     pub(super) waiter: u32,
     pub(super) lock: u32,
@@ -31,7 +31,7 @@ pub(super) struct Charged {
 
 /// A thread took a lock for the first time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Taking {
+pub(super) struct FirstTake {
     pub(super) thread: u32,
     pub(super) lock: u32,
     pub(super) at_ns: u64,
@@ -41,19 +41,19 @@ pub(super) struct Taking {
 
 /// What was found.
 #[derive(Debug, Default)]
-pub(super) struct Found {
-    pub(super) waits: Vec<Waited>,
-    pub(super) charges: Vec<Charged>,
-    pub(super) takings: Vec<Taking>,
+pub(super) struct OriginalRecords {
+    pub(super) waits: Vec<WaitedTake>,
+    pub(super) charges: Vec<ChargedWait>,
+    pub(super) takings: Vec<FirstTake>,
     /// How many parts of waits there is no room for.
     pub(super) left_out: u64,
 }
 
 /// Looks at acquisitions, and puts them in the order of locks and times. No more than so
 /// many parts of waits are told.
-pub(super) fn find(acquisitions: &mut [Acquisition], most: usize) -> Found {
+pub(super) fn find(acquisitions: &mut [Acquisition], most: usize) -> OriginalRecords {
     acquisitions.par_sort_unstable_by_key(|it| (it.lock, it.enter_ns, it.exit_ns, it.thread));
-    let mut found = Found::default();
+    let mut found = OriginalRecords::default();
     let mut threads = HashSet::new();
     for own in acquisitions.chunk_by(|one, other| one.lock == other.lock) {
         threads.clear();
@@ -61,7 +61,7 @@ pub(super) fn find(acquisitions: &mut [Acquisition], most: usize) -> Found {
             let &Acquisition { lock, thread, enter_ns: at_ns, .. } = acquisition;
             if threads.insert(thread) {
                 let is_shared = threads.len() > 1;
-                found.takings.push(Taking { thread, lock, at_ns, is_shared });
+                found.takings.push(FirstTake { thread, lock, at_ns, is_shared });
             }
             let (before, _) = own.split_at(at);
             found.add_wait(acquisition, before, most);
@@ -70,7 +70,7 @@ pub(super) fn find(acquisitions: &mut [Acquisition], most: usize) -> Found {
     found
 }
 
-impl Found {
+impl OriginalRecords {
     /// Adds the wait of an acquisition, if there was one; `before` are those of its lock
     /// that came first.
     fn add_wait(&mut self, acquisition: &Acquisition, before: &[Acquisition], most: usize) {
@@ -88,7 +88,7 @@ impl Found {
         let holds: Vec<&Acquisition> = others.collect();
         let Some(first) = holds.last() else { return };
         let owner = (first.enter_ns <= start_ns).then_some(first.thread);
-        self.waits.push(Waited { thread, lock, start_ns, end_ns, owner });
+        self.waits.push(WaitedTake { thread, lock, start_ns, end_ns, owner });
         let mut from_ns = start_ns;
         for hold in holds.iter().rev() {
             let at_ns = hold.exit_ns.min(end_ns);
@@ -97,7 +97,7 @@ impl Found {
                 self.left_out += 1;
             } else if charged_ns != 0 {
                 let (holder, waiter) = (hold.thread, thread);
-                self.charges.push(Charged { holder, waiter, lock, at_ns, charged_ns });
+                self.charges.push(ChargedWait { holder, waiter, lock, at_ns, charged_ns });
                 from_ns = at_ns;
             }
         }

@@ -3,7 +3,7 @@
 use super::{
     SOMEWHERE,
     pair::{NEVER, Pairs},
-    waits::{self, Found},
+    waits::{self, OriginalRecords},
 };
 use crate::{
     event_log::write::{LaneId, Wait},
@@ -30,15 +30,15 @@ const WRITTEN_EVERY_NS: u64 = 1_000_000_000;
 
 /// A record to be written: whose it is, when, and what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
+struct OriginalEntry {
     thread: u32,
     at_ns: u64,
-    what: What,
+    what: EntryIndex,
 }
 
 /// What, by its number in its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
+enum EntryIndex {
     Taking(u32),
     Wait(u32),
     Nest(u32),
@@ -47,10 +47,10 @@ enum What {
 }
 
 /// What is written, and by which ids.
-struct Writer<'w> {
+struct OriginalWriter<'w> {
     importer: &'w mut Importer,
     pairs: &'w Pairs,
-    found: &'w Found,
+    found: &'w OriginalRecords,
     threads: Vec<u32>,
     /// Classes, by lock.
     classes: Vec<u32>,
@@ -64,44 +64,37 @@ struct Writer<'w> {
 pub(super) fn write(importer: &mut Importer, mut pairs: Pairs, most: usize) -> io::Result<u64> {
     let found = waits::find(&mut pairs.acquisitions, most);
     let (pairs, found) = (&pairs, &found);
-    let mut writer = Writer::new(importer, pairs, found)?;
+    let mut writer = OriginalWriter::new(importer, pairs, found)?;
     writer.write_entries(entries(pairs, found))?;
     writer.write_pending()?;
     Ok(found.left_out)
 }
 
 /// All records, thread by thread in the order of time.
-fn entries(pairs: &Pairs, found: &Found) -> Vec<Entry> {
+fn entries(pairs: &Pairs, found: &OriginalRecords) -> Vec<OriginalEntry> {
+    let entry = |thread, at_ns, what| OriginalEntry { thread, at_ns, what };
     let holds = (0..).zip(&pairs.acquisitions).filter(|(_, it)| it.exit_ns != NEVER);
-    let mut entries: Vec<Entry> = holds
-        .map(|(at, it)| Entry { thread: it.thread, at_ns: it.exit_ns, what: What::Hold(at) })
-        .collect();
-    entries.extend((0..).zip(&found.waits).map(|(at, it)| Entry {
-        thread: it.thread,
-        at_ns: it.end_ns,
-        what: What::Wait(at),
-    }));
-    entries.extend((0..).zip(&found.charges).map(|(at, it)| Entry {
-        thread: it.holder,
-        at_ns: it.at_ns,
-        what: What::Charge(at),
-    }));
-    entries.extend((0..).zip(&found.takings).map(|(at, it)| Entry {
-        thread: it.thread,
-        at_ns: it.at_ns,
-        what: What::Taking(at),
-    }));
-    entries.extend((0..).zip(&pairs.nestings).map(|(at, it)| Entry {
-        thread: it.thread,
-        at_ns: it.at_ns,
-        what: What::Nest(at),
-    }));
+    let holds = holds.map(|(at, it)| entry(it.thread, it.exit_ns, EntryIndex::Hold(at)));
+    let waits = (0..).zip(&found.waits);
+    let waits = waits.map(|(at, it)| entry(it.thread, it.end_ns, EntryIndex::Wait(at)));
+    let charges = (0..).zip(&found.charges);
+    let charges = charges.map(|(at, it)| entry(it.holder, it.at_ns, EntryIndex::Charge(at)));
+    let takings = (0..).zip(&found.takings);
+    let takings = takings.map(|(at, it)| entry(it.thread, it.at_ns, EntryIndex::Taking(at)));
+    let nests = (0..).zip(&pairs.nestings);
+    let nests = nests.map(|(at, it)| entry(it.thread, it.at_ns, EntryIndex::Nest(at)));
+    let mut entries: Vec<OriginalEntry> =
+        holds.chain(waits).chain(charges).chain(takings).chain(nests).collect();
     entries.par_sort_unstable();
     entries
 }
 
-impl<'w> Writer<'w> {
-    fn new(importer: &'w mut Importer, pairs: &'w Pairs, found: &'w Found) -> io::Result<Self> {
+impl<'w> OriginalWriter<'w> {
+    fn new(
+        importer: &'w mut Importer,
+        pairs: &'w Pairs,
+        found: &'w OriginalRecords,
+    ) -> io::Result<Self> {
         let log = &mut importer.log;
         let mut threads = Vec::with_capacity(pairs.threads.len());
         for thread in &pairs.threads {
@@ -119,10 +112,10 @@ impl<'w> Writer<'w> {
         let method = log.method(nowhere, SOMEWHERE, "", 0)?;
         let place = log.place(method, 0, WaitKind::Monitor, 0, "")?;
         let sites = HashMap::new();
-        Ok(Writer { importer, pairs, found, threads, classes, place, sites })
+        Ok(OriginalWriter { importer, pairs, found, threads, classes, place, sites })
     }
 
-    fn write_entries(&mut self, entries: Vec<Entry>) -> io::Result<()> {
+    fn write_entries(&mut self, entries: Vec<OriginalEntry>) -> io::Result<()> {
         let (mut lanes, mut few) = (0, Vec::new());
         for own in entries.chunk_by(|one, other| one.thread == other.thread) {
             if own.len() < OWN_LANE || lanes == MAX_LANES {
@@ -170,18 +163,18 @@ impl<'w> Writer<'w> {
         Ok((number, site))
     }
 
-    fn entry(&mut self, lane: LaneId, entry: &Entry) -> io::Result<()> {
+    fn entry(&mut self, lane: LaneId, entry: &OriginalEntry) -> io::Result<()> {
         let at_ns = entry.at_ns;
         let (pairs, found) = (self.pairs, self.found);
         match entry.what {
-            What::Hold(at) => {
+            EntryIndex::Hold(at) => {
                 let Some(it) = pairs.acquisitions.get(at as usize) else { return Ok(()) };
                 let Held { place, class, hash } = self.held(it.lock);
                 let hold_ns = it.exit_ns - it.enter_ns;
                 let hold = Hold { hold_ns, place, class, hash, ..Hold::default() };
                 self.importer.log.note(lane, at_ns, hold)
             }
-            What::Wait(at) => {
+            EntryIndex::Wait(at) => {
                 let Some(it) = found.waits.get(at as usize) else { return Ok(()) };
                 let (_, site) = self.site(it.lock)?;
                 let owner = it.owner.map_or(id::UNKNOWN, |owner| self.thread(owner));
@@ -189,7 +182,7 @@ impl<'w> Writer<'w> {
                 let wait = Wait { end_ns: at_ns, wait_ns, site, owner, ..Wait::default() };
                 self.importer.log.wait(lane, wait)
             }
-            What::Charge(at) => {
+            EntryIndex::Charge(at) => {
                 let Some(it) = found.charges.get(at as usize) else { return Ok(()) };
                 let (_, site) = self.site(it.lock)?;
                 let (waiter, charged_ns) = (self.thread(it.waiter), it.charged_ns);
@@ -197,7 +190,7 @@ impl<'w> Writer<'w> {
                 let blame = Blame { charged_ns, site, waiter, place, ..Blame::default() };
                 self.importer.log.note(lane, at_ns, blame)
             }
-            What::Taking(at) => {
+            EntryIndex::Taking(at) => {
                 let taking = found.takings.get(at as usize);
                 let Some(it) = taking else { return Ok(()) };
                 let Held { place, class, hash } = self.held(it.lock);
@@ -207,7 +200,7 @@ impl<'w> Writer<'w> {
                 let instance = Instance { hash, class, place, shared: it.is_shared };
                 self.importer.log.note(lane, 0, instance)
             }
-            What::Nest(at) => {
+            EntryIndex::Nest(at) => {
                 let Some(it) = pairs.nestings.get(at as usize) else { return Ok(()) };
                 let outer: Vec<Held> = it.outer.iter().map(|&lock| self.held(lock)).collect();
                 let (inner, stack) = (self.held(it.inner), id::EMPTY_STACK);

@@ -6,16 +6,16 @@ use tyrion_wire::varint;
 
 /// A field of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Field<'a> {
+pub(super) struct MessageField<'a> {
     pub(super) number: u64,
-    pub(super) value: Value<'a>,
+    pub(super) value: FieldValue<'a>,
     /// Where it begins in the message.
     pub(super) at: usize,
 }
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Value<'a> {
+pub(super) enum FieldValue<'a> {
     Number(u64),
     /// A text, a message, or packed numbers.
     Bytes(&'a [u8]),
@@ -25,36 +25,36 @@ pub(super) enum Value<'a> {
 
 /// The fields of a message.
 #[derive(Clone, Debug)]
-pub(super) struct Fields<'a> {
+pub(super) struct MessageFields<'a> {
     bytes: &'a [u8],
     at: usize,
     /// Where a field begins that is not whole.
     pub(super) torn_at: Option<usize>,
 }
 
-impl<'a> Fields<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Fields<'a> {
-        Fields { bytes, at: 0, torn_at: None }
+impl<'a> MessageFields<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> MessageFields<'a> {
+        MessageFields { bytes, at: 0, torn_at: None }
     }
 
     /// Whether a message is whole.
     pub(super) fn is_whole(bytes: &'a [u8]) -> bool {
-        let mut fields = Fields::new(bytes);
+        let mut fields = MessageFields::new(bytes);
         fields.by_ref().for_each(drop);
         fields.torn_at.is_none()
     }
 }
 
-impl<'a> Iterator for Fields<'a> {
-    type Item = Field<'a>;
+impl<'a> Iterator for MessageFields<'a> {
+    type Item = MessageField<'a>;
 
-    fn next(&mut self) -> Option<Field<'a>> {
+    fn next(&mut self) -> Option<MessageField<'a>> {
         let at = self.at;
         let rest = self.bytes.get(at..).filter(|rest| !rest.is_empty())?;
         match field(rest) {
             Some((number, value, len)) => {
                 self.at = at.saturating_add(len);
-                Some(Field { number, value, at })
+                Some(MessageField { number, value, at })
             }
             None => {
                 self.torn_at = Some(at);
@@ -66,23 +66,23 @@ impl<'a> Iterator for Fields<'a> {
 }
 
 /// The number, value and length of the field at the front of some bytes.
-fn field(bytes: &[u8]) -> Option<(u64, Value<'_>, usize)> {
+fn field(bytes: &[u8]) -> Option<(u64, FieldValue<'_>, usize)> {
     let (tag, tag_len) = varint::read(bytes)?;
     let (number, rest) = (tag >> 3, bytes.get(tag_len..)?);
-    let fixed = |len: usize| rest.get(..len).map(|_| (number, Value::Other, tag_len + len));
+    let fixed = |len: usize| rest.get(..len).map(|_| (number, FieldValue::Other, tag_len + len));
     if number == 0 {
         return None;
     }
     match tag & 7 {
         0 => {
             let (value, len) = varint::read(rest)?;
-            Some((number, Value::Number(value), tag_len + len))
+            Some((number, FieldValue::Number(value), tag_len + len))
         }
         1 => fixed(8),
         2 => {
             let (len, len_len) = varint::read(rest)?;
             let end = len_len.checked_add(usize::try_from(len).ok()?)?;
-            Some((number, Value::Bytes(rest.get(len_len..end)?), tag_len + end))
+            Some((number, FieldValue::Bytes(rest.get(len_len..end)?), tag_len + end))
         }
         5 => fixed(4),
         _ => None,
@@ -90,16 +90,16 @@ fn field(bytes: &[u8]) -> Option<(u64, Value<'_>, usize)> {
 }
 
 /// Hands numbers to `take`: one, or packed ones as far as they are whole.
-pub(super) fn numbers(value: Value<'_>, mut take: impl FnMut(u64)) {
+pub(super) fn numbers(value: FieldValue<'_>, mut take: impl FnMut(u64)) {
     match value {
-        Value::Number(number) => take(number),
-        Value::Bytes(mut packed) => {
+        FieldValue::Number(number) => take(number),
+        FieldValue::Bytes(mut packed) => {
             while let Some((number, len)) = varint::read(packed) {
                 take(number);
                 packed = packed.get(len..).unwrap_or_default();
             }
         }
-        Value::Other => {}
+        FieldValue::Other => {}
     }
 }
 
@@ -111,16 +111,20 @@ mod tests {
     #[test]
     fn fields_are_read_as_far_as_they_are_whole() {
         let bytes = [0x08, 0x96, 0x01, 0x12, 2, b'a', b'b', 0x1d, 1, 2, 3, 4, 0x21];
-        let mut fields = Fields::new(&bytes);
+        let mut fields = MessageFields::new(&bytes);
         let found: Vec<_> = fields.by_ref().map(|it| (it.number, it.value, it.at)).collect();
         assert_eq!(
             found,
-            [(1, Value::Number(150), 0), (2, Value::Bytes(b"ab"), 3), (3, Value::Other, 7)]
+            [
+                (1, FieldValue::Number(150), 0),
+                (2, FieldValue::Bytes(b"ab"), 3),
+                (3, FieldValue::Other, 7)
+            ]
         );
         assert_eq!(fields.torn_at, Some(12));
-        assert!(Fields::is_whole(&bytes[..12]) && !Fields::is_whole(&bytes));
+        assert!(MessageFields::is_whole(&bytes[..12]) && !MessageFields::is_whole(&bytes));
         let mut packed = Vec::new();
-        numbers(Value::Bytes(&[1, 0x96, 1, 0x80]), |number| packed.push(number));
+        numbers(FieldValue::Bytes(&[1, 0x96, 1, 0x80]), |number| packed.push(number));
         assert_eq!(packed, [1, 150]);
     }
 
@@ -128,7 +132,7 @@ mod tests {
         #[test]
         fn any_bytes_have_fields(bytes: Vec<u8>) {
             let mut end = 0;
-            for field in Fields::new(&bytes) {
+            for field in MessageFields::new(&bytes) {
                 prop_assert!(field.at >= end && field.at < bytes.len());
                 end = field.at + 1;
                 numbers(field.value, |_| ());

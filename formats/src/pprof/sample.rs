@@ -1,14 +1,14 @@
 //! Samples become sums of waits.
 
 use super::{
-    message::{Fields, Value, numbers},
-    tables::{Function, Tables, fields_of},
-    values::Chosen,
+    message::{FieldValue, MessageFields, numbers},
+    tables::{FunctionEntry, Tables, fields_of},
+    values::WaitValues,
 };
 use crate::{
     limits,
     summed::{
-        Summed, Waits, kinds,
+        SummedLog, WaitTotals, kinds,
         names::{self, FunctionName, LockName},
     },
 };
@@ -17,7 +17,7 @@ use tyrion_wire::{WaitKind, def::id};
 
 /// A frame of the log.
 #[derive(Clone, Copy)]
-struct Frame {
+struct SampleFrame {
     method: u32,
     line: u32,
     /// The function's name, a text of the profile.
@@ -25,32 +25,32 @@ struct Frame {
 }
 
 /// Reads samples.
-pub(super) struct Reader<'t, 'a> {
-    pub(super) summed: Summed,
+pub(super) struct SampleReader<'t, 'a> {
+    pub(super) summed: SummedLog,
     tables: &'t Tables<'a>,
-    chosen: Chosen,
+    chosen: WaitValues,
     /// async-profiler and jfrconv end stacks with the class of the lock.
     is_async: bool,
     /// The frames of locations, the innermost one first.
-    locations: HashMap<u64, Rc<[Frame]>>,
+    locations: HashMap<u64, Rc<[SampleFrame]>>,
     /// Methods, by function.
     methods: HashMap<u64, (u32, u64)>,
     /// The stack of the sample that is read.
-    stack: Vec<Frame>,
+    stack: Vec<SampleFrame>,
     /// How many frames stacks may still have, all added up.
     pub(super) frames_left: usize,
 }
 
 /// What labels say.
 #[derive(Default)]
-struct Labels<'a> {
+struct SampleLabels<'a> {
     thread: Option<Cow<'a, str>>,
     lock: Option<Cow<'a, str>>,
     class: Option<Cow<'a, str>>,
     kind: Option<WaitKind>,
 }
 
-impl<'a> Labels<'a> {
+impl<'a> SampleLabels<'a> {
     fn take(&mut self, label: &'a [u8], tables: &Tables<'a>) {
         let [key, value] = fields_of(label, [1, 2]);
         let text = tables.text(value);
@@ -73,25 +73,30 @@ impl<'a> Labels<'a> {
     }
 }
 
-impl<'t, 'a> Reader<'t, 'a> {
+impl<'t, 'a> SampleReader<'t, 'a> {
     /// For a profile of so many bytes.
-    pub(super) fn new(summed: Summed, tables: &'t Tables<'a>, chosen: Chosen, len: usize) -> Self {
+    pub(super) fn new(
+        summed: SummedLog,
+        tables: &'t Tables<'a>,
+        chosen: WaitValues,
+        len: usize,
+    ) -> Self {
         let frames_left = limits::stack_frames(len);
         let is_async = tables.comments().any(|comment| comment.contains("async-profiler"));
         let (locations, methods, stack) = Default::default();
-        Reader { summed, tables, chosen, is_async, locations, methods, stack, frames_left }
+        SampleReader { summed, tables, chosen, is_async, locations, methods, stack, frames_left }
     }
 
     /// Adds a sample; `false` if it is damaged.
     pub(super) fn sample(&mut self, sample: &'a [u8]) -> io::Result<bool> {
         let (mut values, mut ids) = (Vec::new(), Vec::new());
-        let mut labels = Labels::default();
-        let mut fields = Fields::new(sample);
+        let mut labels = SampleLabels::default();
+        let mut fields = MessageFields::new(sample);
         for field in fields.by_ref() {
             match (field.number, field.value) {
                 (1, value) => numbers(value, |id| ids.push(id)),
                 (2, value) => numbers(value, |value| values.push(value as i64)),
-                (3, Value::Bytes(label)) => labels.take(label, self.tables),
+                (3, FieldValue::Bytes(label)) => labels.take(label, self.tables),
                 _ => {}
             }
         }
@@ -122,7 +127,7 @@ impl<'t, 'a> Reader<'t, 'a> {
         Ok(false)
     }
 
-    fn location(&mut self, id: u64) -> io::Result<Rc<[Frame]>> {
+    fn location(&mut self, id: u64) -> io::Result<Rc<[SampleFrame]>> {
         if let Some(known) = self.locations.get(&id) {
             return Ok(known.clone());
         }
@@ -130,12 +135,12 @@ impl<'t, 'a> Reader<'t, 'a> {
         let mut frames = Vec::with_capacity(lines.len().max(1));
         for (function, line) in &lines {
             let (method, name) = self.method(*function)?;
-            frames.push(Frame { method, line: u32::try_from(*line).unwrap_or(0), name });
+            frames.push(SampleFrame { method, line: u32::try_from(*line).unwrap_or(0), name });
         }
         if frames.is_empty() {
-            frames.push(Frame { method: self.nameless(address)?, line: 0, name: 0 });
+            frames.push(SampleFrame { method: self.nameless(address)?, line: 0, name: 0 });
         }
-        let frames: Rc<[Frame]> = frames.into();
+        let frames: Rc<[SampleFrame]> = frames.into();
         self.locations.insert(id, frames.clone());
         Ok(frames)
     }
@@ -163,7 +168,7 @@ impl<'t, 'a> Reader<'t, 'a> {
         Ok(known)
     }
 
-    fn define(&mut self, function: Function) -> io::Result<(u32, u64)> {
+    fn define(&mut self, function: FunctionEntry) -> io::Result<(u32, u64)> {
         let (shown, system) =
             (self.tables.text(function.name), self.tables.text(function.system_name));
         let is_shown = !shown.is_empty();
@@ -189,9 +194,14 @@ impl<'t, 'a> Reader<'t, 'a> {
         Ok((method, number))
     }
 
-    fn add(&mut self, labels: &Labels<'a>, waits: Waits, is_cut: bool) -> io::Result<()> {
+    fn add(
+        &mut self,
+        labels: &SampleLabels<'a>,
+        waits: WaitTotals,
+        is_cut: bool,
+    ) -> io::Result<()> {
         let (lock, kind) = self.take_lock(labels);
-        let thread = self.summed.thread(labels.thread.as_deref().map(Labels::name))?;
+        let thread = self.summed.thread(labels.thread.as_deref().map(SampleLabels::name))?;
         let lock = self.summed.lock(&lock)?;
         let mut stack = if is_cut { id::CUT_STACK } else { id::EMPTY_STACK };
         for frame in self.stack.iter().rev() {
@@ -203,7 +213,7 @@ impl<'t, 'a> Reader<'t, 'a> {
 
     /// What a sample's waits were for, as its labels or its innermost frame say, which
     /// is taken from the stack if it stands for the lock.
-    fn take_lock(&mut self, labels: &Labels<'a>) -> (LockName, WaitKind) {
+    fn take_lock(&mut self, labels: &SampleLabels<'a>) -> (LockName, WaitKind) {
         let told = match (&labels.lock, &labels.class) {
             (Some(lock), Some(class)) => Some(LockName::with_class(lock, class)),
             (Some(lock), None) => Some(LockName::of(lock)),
@@ -211,7 +221,7 @@ impl<'t, 'a> Reader<'t, 'a> {
             (None, None) => None,
         };
         let tables = self.tables;
-        let name = |frame: &Frame| tables.text(frame.name);
+        let name = |frame: &SampleFrame| tables.text(frame.name);
         let leaf = self.stack.first().map(name).unwrap_or_default();
         let own = names::lock_frame(&leaf);
         let class = names::class_frame(&leaf).filter(|_| self.is_async && own.is_none());

@@ -1,7 +1,7 @@
 //! What a profile's samples refer to, found before any of them is read: texts stand at
 //! the end.
 
-use super::message::{Field, Fields, Value, numbers};
+use super::message::{FieldValue, MessageField, MessageFields, numbers};
 use crate::limits::{MAX_COMMENTS, MAX_SAMPLE_TYPES, MAX_TEXT};
 use std::{borrow::Cow, collections::HashMap};
 
@@ -37,7 +37,7 @@ pub(super) struct Tables<'a> {
 
 /// A function.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Function {
+pub(super) struct FunctionEntry {
     pub(super) name: u64,
     pub(super) system_name: u64,
     pub(super) file: u64,
@@ -47,7 +47,7 @@ pub(super) struct Function {
 impl<'a> Tables<'a> {
     pub(super) fn read(profile: &'a [u8]) -> Tables<'a> {
         let mut tables = Tables::default();
-        let mut fields = Fields::new(profile);
+        let mut fields = MessageFields::new(profile);
         for field in fields.by_ref() {
             tables.take(field);
         }
@@ -55,26 +55,28 @@ impl<'a> Tables<'a> {
         tables
     }
 
-    fn take(&mut self, Field { number, value, .. }: Field<'a>) {
+    fn take(&mut self, MessageField { number, value, .. }: MessageField<'a>) {
         match (number, value) {
-            (field::SAMPLE_TYPE, Value::Bytes(bytes)) if self.types.len() < MAX_SAMPLE_TYPES => {
+            (field::SAMPLE_TYPE, FieldValue::Bytes(bytes))
+                if self.types.len() < MAX_SAMPLE_TYPES =>
+            {
                 let [name, unit] = fields_of(bytes, [1, 2]);
                 self.types.push((name, unit));
             }
             // The first of an id counts.
-            (field::LOCATION, Value::Bytes(bytes)) => {
+            (field::LOCATION, FieldValue::Bytes(bytes)) => {
                 let [id] = fields_of(bytes, [1]);
                 self.locations.entry(id).or_insert(bytes);
             }
-            (field::FUNCTION, Value::Bytes(bytes)) => {
+            (field::FUNCTION, FieldValue::Bytes(bytes)) => {
                 let [id] = fields_of(bytes, [1]);
                 self.functions.entry(id).or_insert(bytes);
             }
-            (field::STRING, Value::Bytes(bytes)) => {
+            (field::STRING, FieldValue::Bytes(bytes)) => {
                 self.texts.push(bytes.get(..MAX_TEXT).unwrap_or(bytes));
             }
-            (field::TIME, Value::Number(ns)) => self.start_ns = positive(ns),
-            (field::DURATION, Value::Number(ns)) => self.duration_ns = positive(ns),
+            (field::TIME, FieldValue::Number(ns)) => self.start_ns = positive(ns),
+            (field::DURATION, FieldValue::Number(ns)) => self.duration_ns = positive(ns),
             (field::COMMENT, value) => numbers(value, |text| {
                 if self.comments.len() < MAX_COMMENTS {
                     self.comments.push(text);
@@ -109,10 +111,10 @@ impl<'a> Tables<'a> {
     /// address, of one that has no names.
     pub(super) fn location(&self, id: u64) -> (Vec<(u64, u64)>, u64) {
         let (mut lines, mut address) = (Vec::new(), 0);
-        for field in Fields::new(self.locations.get(&id).copied().unwrap_or_default()) {
+        for field in MessageFields::new(self.locations.get(&id).copied().unwrap_or_default()) {
             match (field.number, field.value) {
-                (3, Value::Number(value)) => address = value,
-                (4, Value::Bytes(line)) => {
+                (3, FieldValue::Number(value)) => address = value,
+                (4, FieldValue::Bytes(line)) => {
                     let [function, line] = fields_of(line, [1, 2]);
                     lines.push((function, positive(line)));
                 }
@@ -123,19 +125,19 @@ impl<'a> Tables<'a> {
     }
 
     /// A function; `None` if it is missing.
-    pub(super) fn function(&self, id: u64) -> Option<Function> {
+    pub(super) fn function(&self, id: u64) -> Option<FunctionEntry> {
         let bytes = self.functions.get(&id)?;
         let [name, system_name, file, start_line] = fields_of(bytes, [2, 3, 4, 5]);
-        Some(Function { name, system_name, file, start_line: positive(start_line) })
+        Some(FunctionEntry { name, system_name, file, start_line: positive(start_line) })
     }
 }
 
 /// The numbers in some fields of a message, 0 for those that are missing.
 pub(super) fn fields_of<const N: usize>(bytes: &[u8], wanted: [u64; N]) -> [u64; N] {
     let mut found = [0; N];
-    for field in Fields::new(bytes) {
+    for field in MessageFields::new(bytes) {
         let place = wanted.iter().position(|&number| number == field.number);
-        if let (Some(place), Value::Number(value)) =
+        if let (Some(place), FieldValue::Number(value)) =
             (place.and_then(|at| found.get_mut(at)), field.value)
         {
             *place = value;

@@ -40,16 +40,16 @@ impl Message {
 }
 
 /// Makes a profile; texts come last, as most writers have it.
-struct Maker {
+struct ProfileMaker {
     profile: Message,
     texts: Vec<String>,
     known: HashMap<String, u64>,
     locations: u64,
 }
 
-impl Maker {
-    fn new(types: &[(&str, &str)]) -> Maker {
-        let mut maker = Maker {
+impl ProfileMaker {
+    fn new(types: &[(&str, &str)]) -> ProfileMaker {
+        let mut maker = ProfileMaker {
             profile: Message::default(),
             texts: Vec::new(),
             known: HashMap::new(),
@@ -124,7 +124,7 @@ fn read(bytes: &[u8], sample_type: Option<&str>) -> Result<Recording, Error> {
 const GO: [(&str, &str); 2] = [("contentions", "count"), ("delay", "nanoseconds")];
 
 fn go() -> Vec<u8> {
-    let mut maker = Maker::new(&GO);
+    let mut maker = ProfileMaker::new(&GO);
     let lock = maker.location(&[("sync.(*Mutex).Lock", "/go/src/sync/mutex.go", 90)]);
     let main =
         maker.location(&[("main.inlined", "/app/main.go", 7), ("main.main", "/app/main.go", 9)]);
@@ -163,7 +163,7 @@ fn profiles_of_go_are_read_packed_or_not() {
 
 #[test]
 fn labels_tell_thread_and_lock() {
-    let mut maker = Maker::new(&GO);
+    let mut maker = ProfileMaker::new(&GO);
     let lock = maker.location(&[("[monitor] com.acme.Foo", "", 0)]);
     let bar = maker.location(&[("com.acme.Foo.bar", "com/acme/Foo.java", 12)]);
     let labels = [("thread", "w 1"), ("lock", "Foo.lock (com.acme.Foo#3)"), ("kind", "monitor")];
@@ -183,7 +183,7 @@ fn labels_tell_thread_and_lock() {
 
 #[test]
 fn profiles_of_jfrconv_begin_with_the_class() {
-    let mut maker = Maker::new(&[("locks", "nanoseconds")]);
+    let mut maker = ProfileMaker::new(&[("locks", "nanoseconds")]);
     let comment = maker.text("Produced by async-profiler");
     maker.profile = std::mem::take(&mut maker.profile).number(13, comment);
     let class = maker.location(&[("java.util.HashMap", "", 0)]);
@@ -196,7 +196,7 @@ fn profiles_of_jfrconv_begin_with_the_class() {
 
 #[test]
 fn what_is_damaged_is_told() {
-    let mut maker = Maker::new(&GO);
+    let mut maker = ProfileMaker::new(&GO);
     let bar = maker.location(&[("com.acme.Foo.bar", "", 12)]);
     maker.sample(&[bar, 99], &[1, 10], &[]);
     maker.sample(&[bar], &[1, (-10i64) as u64], &[]);
@@ -228,7 +228,7 @@ fn other_bytes_are_no_profiles() {
 /// A location takes a byte in a sample, and stands for many functions.
 #[test]
 fn stacks_have_so_many_frames_in_all() {
-    let mut maker = Maker::new(&GO);
+    let mut maker = ProfileMaker::new(&GO);
     let functions = vec![("f", "f.go", 1); 2_000];
     let deep = maker.location(&functions);
     let leaves: Vec<u64> = (0..700).map(|at| maker.location(&[("g", "g.go", at)])).collect();
@@ -247,7 +247,7 @@ fn stacks_have_so_many_frames_in_all() {
 #[test]
 fn types_of_values_are_so_many_at_most() {
     let types = vec![("contentions", "count"); 10_000];
-    let mut maker = Maker::new(&types);
+    let mut maker = ProfileMaker::new(&types);
     let leaf = maker.location(&[("g", "g.go", 1)]);
     maker.sample(&[leaf], &[3], &[]);
     let profile = maker.finish();

@@ -1,8 +1,8 @@
 //! Which of a sample's values are waits.
 
-use crate::summed::Waits;
+use crate::summed::WaitTotals;
 use std::borrow::Cow;
-use tyrion_wire::harmless;
+use tyrion_harmless as harmless;
 
 /// What profilers call how long threads waited: Go, Tyrion, jfrconv, others.
 const TIMES: [&str; 9] =
@@ -13,7 +13,7 @@ const COUNTS: [&str; 8] =
 
 /// Which of a sample's values are waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Chosen {
+pub(super) struct WaitValues {
     pub(super) count: Option<usize>,
     /// With the length of its unit in ns.
     pub(super) time: Option<(usize, u64)>,
@@ -32,7 +32,7 @@ fn unit_ns(unit: &str) -> Option<u64> {
     })
 }
 
-impl Chosen {
+impl WaitValues {
     /// Chooses from types by their names and units: the one that is asked for, and
     /// otherwise those of waits.
     ///
@@ -41,7 +41,7 @@ impl Chosen {
     pub(super) fn of(
         types: &[(Cow<'_, str>, Cow<'_, str>)],
         wanted: Option<&str>,
-    ) -> Result<Chosen, String> {
+    ) -> Result<WaitValues, String> {
         let time = |at: usize| Some((at, unit_ns(&types.get(at)?.1)?));
         let count = types
             .iter()
@@ -57,7 +57,7 @@ impl Chosen {
                      --sample-type",
                     listed(types)
                 )),
-                false => Ok(Chosen { count, time, is_of_locks: true }),
+                false => Ok(WaitValues { count, time, is_of_locks: true }),
             };
         };
         let Some(at) = types.iter().position(|(name, _)| name == wanted) else {
@@ -66,14 +66,14 @@ impl Chosen {
         };
         let is_of_locks = TIMES.contains(&wanted) || COUNTS.contains(&wanted);
         Ok(match time(at) {
-            Some(time) => Chosen { count, time: Some(time), is_of_locks },
-            None => Chosen { count: Some(at), time: None, is_of_locks },
+            Some(time) => WaitValues { count, time: Some(time), is_of_locks },
+            None => WaitValues { count: Some(at), time: None, is_of_locks },
         })
     }
 
     /// What the values of a sample say; `None` if a number is below 0, as in a
     /// difference of profiles, or too large.
-    pub(super) fn waits(&self, values: &[i64]) -> Option<Waits> {
+    pub(super) fn waits(&self, values: &[i64]) -> Option<WaitTotals> {
         let value = |at: usize| u64::try_from(values.get(at).copied().unwrap_or(0)).ok();
         let wait_ns = match self.time {
             Some((at, unit_ns)) => value(at)?.checked_mul(unit_ns)?,
@@ -84,7 +84,7 @@ impl Chosen {
             Some(at) => value(at)?.max(u64::from(wait_ns != 0)),
             None => wait_ns.min(1),
         };
-        Some(Waits { count, wait_ns })
+        Some(WaitTotals { count, wait_ns })
     }
 }
 
@@ -107,16 +107,16 @@ mod tests {
 
     #[test]
     fn values_of_waits_are_found() {
-        let of = |texts: &[&'static str], wanted| Chosen::of(&types(texts), wanted);
+        let of = |texts: &[&'static str], wanted| WaitValues::of(&types(texts), wanted);
         let go = ["contentions/count", "delay/nanoseconds"];
-        let both = Chosen { count: Some(0), time: Some((1, 1)), is_of_locks: true };
+        let both = WaitValues { count: Some(0), time: Some((1, 1)), is_of_locks: true };
         assert_eq!(of(&go, None), Ok(both));
         assert_eq!(of(&go, Some("delay")), Ok(both));
-        assert_eq!(of(&go, Some("contentions")), Ok(Chosen { time: None, ..both }));
-        let time = Chosen { count: None, time: Some((0, 1)), is_of_locks: true };
+        assert_eq!(of(&go, Some("contentions")), Ok(WaitValues { time: None, ..both }));
+        let time = WaitValues { count: None, time: Some((0, 1)), is_of_locks: true };
         assert_eq!(of(&["lock/nanoseconds"], None), Ok(time));
         let cpu = ["samples/count", "cpu/milliseconds"];
-        let chosen = Chosen { time: Some((1, 1_000_000)), ..Chosen::default() };
+        let chosen = WaitValues { time: Some((1, 1_000_000)), ..WaitValues::default() };
         assert_eq!(of(&cpu, Some("cpu")), Ok(chosen));
         let error = of(&cpu, None).unwrap_err();
         assert!(error.contains("samples/count, cpu/milliseconds"), "{error}");
@@ -126,14 +126,14 @@ mod tests {
 
     #[test]
     fn waits_are_read_of_values() {
-        let both = Chosen { count: Some(0), time: Some((1, 1_000)), is_of_locks: true };
-        let waits = |count, wait_ns| Some(Waits { count, wait_ns });
+        let both = WaitValues { count: Some(0), time: Some((1, 1_000)), is_of_locks: true };
+        let waits = |count, wait_ns| Some(WaitTotals { count, wait_ns });
         assert_eq!(both.waits(&[3, 7]), waits(3, 7_000));
         assert_eq!(both.waits(&[0, 7]), waits(1, 7_000));
         assert_eq!(both.waits(&[3]), waits(3, 0));
         assert_eq!(both.waits(&[-3, 7]), None);
         assert_eq!(both.waits(&[3, i64::MAX]), None);
-        let time = Chosen { time: Some((0, 1)), ..Chosen::default() };
+        let time = WaitValues { time: Some((0, 1)), ..WaitValues::default() };
         assert_eq!((time.waits(&[9]), time.waits(&[0])), (waits(1, 9), waits(0, 0)));
     }
 }

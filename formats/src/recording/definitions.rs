@@ -1,7 +1,7 @@
 //! What the ids in a log stand for.
 
 use super::{
-    stacks::{Node, StackDef, Stacks},
+    stacks::{StackDef, StackNode, Stacks},
     table::{DenseTable, SparseTable},
 };
 use crate::limits;
@@ -397,9 +397,11 @@ impl Definitions {
                 self.methods.put(id, MethodDef { class, name, descriptor, first_line }, missing)
             }
             Definition::Stack { id, parent, method, line } => {
-                self.stacks.put(id, Node::Frame(StackDef { parent, method, line }), missing)
+                self.stacks.put(id, StackNode::Frame(StackDef { parent, method, line }), missing)
             }
-            Definition::Group { stack, name } => self.stacks.put(stack, Node::Group(name), missing),
+            Definition::Group { stack, name } => {
+                self.stacks.put(stack, StackNode::Group(name), missing)
+            }
             Definition::Thread { id, java_id, flags, name, group } => {
                 let thread = ThreadDef {
                     java_id,

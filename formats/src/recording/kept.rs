@@ -8,7 +8,7 @@ use std::{
 
 /// One value, of whatever type its reader has.
 #[derive(Debug, Default)]
-pub(crate) struct Kept(RwLock<Option<Arc<dyn Any + Send + Sync>>>);
+pub(crate) struct ReaderSlot(RwLock<Option<Arc<dyn Any + Send + Sync>>>);
 
 impl Recording {
     /// What was kept last, if it is of this type.

@@ -16,7 +16,7 @@ pub struct StackDef {
 
 /// What the id of a stack stands for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Node {
+pub(crate) enum StackNode {
     Frame(StackDef),
     /// String id of the group's name.
     Group(u32),
@@ -27,15 +27,15 @@ pub(crate) enum Node {
 /// has no frame and no parent; it is the outermost parent of the stacks that
 /// the thread had meanwhile.
 #[derive(Debug, Default)]
-pub struct Stacks(DenseTable<Node>);
+pub struct Stacks(DenseTable<StackNode>);
 
 impl Stacks {
     /// The stack with this id; `None` for a group, too.
     #[inline]
     pub fn get(&self, id: u32) -> Option<&StackDef> {
         match self.0.get(id)? {
-            Node::Frame(stack) => Some(stack),
-            Node::Group(_) => None,
+            StackNode::Frame(stack) => Some(stack),
+            StackNode::Group(_) => None,
         }
     }
 
@@ -43,8 +43,8 @@ impl Stacks {
     #[inline]
     pub fn group(&self, id: u32) -> Option<u32> {
         match self.0.get(id)? {
-            Node::Frame(_) => None,
-            Node::Group(name) => Some(*name),
+            StackNode::Frame(_) => None,
+            StackNode::Group(name) => Some(*name),
         }
     }
 
@@ -61,8 +61,8 @@ impl Stacks {
     /// The stacks with their ids, in the order of the ids, without the groups.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &StackDef)> {
         self.0.iter().filter_map(|(id, node)| match node {
-            Node::Frame(stack) => Some((id, stack)),
-            Node::Group(_) => None,
+            StackNode::Frame(stack) => Some((id, stack)),
+            StackNode::Group(_) => None,
         })
     }
 
@@ -70,12 +70,12 @@ impl Stacks {
     /// order of the ids.
     pub fn groups(&self) -> impl Iterator<Item = (u32, u32)> {
         self.0.iter().filter_map(|(id, node)| match node {
-            Node::Frame(_) => None,
-            Node::Group(name) => Some((id, *name)),
+            StackNode::Frame(_) => None,
+            StackNode::Group(name) => Some((id, *name)),
         })
     }
 
-    pub(crate) fn put(&mut self, id: u32, node: Node, missing: &mut usize) -> Option<()> {
+    pub(crate) fn put(&mut self, id: u32, node: StackNode, missing: &mut usize) -> Option<()> {
         self.0.put(id, node, missing)
     }
 }
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn groups_take_no_more_room_than_stacks() {
-        assert!(size_of::<Option<Node>>() <= 16);
+        assert!(size_of::<Option<StackNode>>() <= 16);
     }
 
     #[test]
@@ -94,10 +94,10 @@ mod tests {
         let (mut stacks, mut missing) = (Stacks::default(), 10);
         let frame = StackDef { parent: 2, method: 7, line: 0 };
         for (id, node) in [
-            (2, Node::Group(5)),
-            (3, Node::Frame(frame)),
-            (4, Node::Group(6)),
-            (4, Node::Frame(frame)),
+            (2, StackNode::Group(5)),
+            (3, StackNode::Frame(frame)),
+            (4, StackNode::Group(6)),
+            (4, StackNode::Frame(frame)),
         ] {
             assert_eq!(stacks.put(id, node, &mut missing), Some(()));
         }

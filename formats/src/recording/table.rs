@@ -111,18 +111,18 @@ impl Default for Seed {
 }
 
 impl BuildHasher for Seed {
-    type Hasher = Fold;
+    type Hasher = IdHash;
 
     #[inline]
-    fn build_hasher(&self) -> Fold {
-        Fold(self.0)
+    fn build_hasher(&self) -> IdHash {
+        IdHash(self.0)
     }
 }
 
 /// The hash of one id.
-struct Fold(u64);
+struct IdHash(u64);
 
-impl Hasher for Fold {
+impl Hasher for IdHash {
     #[inline]
     fn finish(&self) -> u64 {
         self.0

@@ -1,6 +1,6 @@
 //! Collapsed stacks.
 
-use super::{Case, check};
+use super::{MemoryCase, check};
 
 /// Stacks as deep as can be, each of another outermost frame, and so none of which
 /// shares any.
@@ -24,15 +24,15 @@ fn collapsed_stacks() {
         let bad = format!("{good}{}", "x\n".repeat(300_000));
         let bytes = [good.as_bytes(), &b"a;\xff\xff\xff\xff 1\n".repeat(60_000)].concat();
         vec![
-            Case::new("deep stacks that share nothing", deep()),
-            Case::new("a line of many frames", wide.into()),
-            Case::new("a line of one frame", long.into()),
-            Case::new("a line that is too long", longer.into()).told("left out"),
-            Case::new("frames", lines(|nth| format!("{nth:x}a;b 1\n"), 60_000)),
-            Case::new("threads", lines(|nth| format!("[t{nth} tid=1];a;b 1\n"), 40_000)),
-            Case::new("locks", lines(|nth| format!("a;[lock] C{nth} 1\n"), 40_000)),
-            Case::new("what is no stack", bad.into()).told("more places"),
-            Case::new("what is no UTF-8", bytes),
+            MemoryCase::new("deep stacks that share nothing", deep()),
+            MemoryCase::new("a line of many frames", wide.into()),
+            MemoryCase::new("a line of one frame", long.into()),
+            MemoryCase::new("a line that is too long", longer.into()).told("left out"),
+            MemoryCase::new("frames", lines(|nth| format!("{nth:x}a;b 1\n"), 60_000)),
+            MemoryCase::new("threads", lines(|nth| format!("[t{nth} tid=1];a;b 1\n"), 40_000)),
+            MemoryCase::new("locks", lines(|nth| format!("a;[lock] C{nth} 1\n"), 40_000)),
+            MemoryCase::new("what is no stack", bad.into()).told("more places"),
+            MemoryCase::new("what is no UTF-8", bytes),
         ]
     });
 }

@@ -6,21 +6,21 @@ use std::{
 };
 
 /// What something took.
-pub struct Spent {
+pub struct AllocationCounts {
     /// The most bytes that were allocated at once.
     pub peak: usize,
     /// How often something was allocated.
     pub count: usize,
 }
 
-struct Counting;
+struct CountingAllocator;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn add(bytes: usize) {
     COUNT.fetch_add(1, Relaxed);
@@ -29,7 +29,7 @@ fn add(bytes: usize) {
 }
 
 // SAFETY: all is handed on to the system's allocator as it is; counting allocates nothing.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         add(layout.size());
         // SAFETY: the caller promises what the system's allocator asks for.
@@ -58,13 +58,13 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 /// What something takes beyond what is there before it.
-pub fn of<T>(run: impl FnOnce() -> T) -> (Spent, T) {
+pub fn of<T>(run: impl FnOnce() -> T) -> (AllocationCounts, T) {
     let before = LIVE.load(Relaxed);
     PEAK.store(before, Relaxed);
     COUNT.store(0, Relaxed);
     let made = run();
     let peak = PEAK.load(Relaxed).saturating_sub(before);
-    (Spent { peak, count: COUNT.load(Relaxed) }, made)
+    (AllocationCounts { peak, count: COUNT.load(Relaxed) }, made)
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Tyrion's own logs.
 
-use super::{Case, check};
+use super::{MemoryCase, check};
 use std::io::Cursor;
 use tyrion_formats::{
     limits,
@@ -58,24 +58,24 @@ fn many<'d>(definition: impl Fn(u32) -> Definition<'d>) -> Vec<u8> {
 }
 
 /// Tables whose ids have to follow one another, as close as they can be.
-fn dense() -> Vec<Case> {
+fn dense() -> Vec<MemoryCase> {
     vec![
-        Case::new("texts", many(|id| Definition::String { id, text: b"" })),
-        Case::new("classes", many(|id| Definition::Class { id, name: 0, source: 0 })),
-        Case::new(
+        MemoryCase::new("texts", many(|id| Definition::String { id, text: b"" })),
+        MemoryCase::new("classes", many(|id| Definition::Class { id, name: 0, source: 0 })),
+        MemoryCase::new(
             "threads",
             many(|id| Definition::Thread { id, java_id: 0, flags: 0, name: 0, group: 0 }),
         ),
-        Case::new(
+        MemoryCase::new(
             "stacks",
             many(|id| Definition::Stack { id: id + 1, parent: 0, method: 0, line: 0 }),
         ),
-        Case::new(
+        MemoryCase::new(
             "sites",
             many(|id| Definition::Site { id, kind: 1, stack: 0, lock: 0, place: 0 }),
         ),
-        Case::new("an id that is far away", far()),
-        Case::new(
+        MemoryCase::new("an id that is far away", far()),
+        MemoryCase::new(
             "an id that is too far away",
             log([Definition::Class { id: limits::MAX_MISSING_IDS as u32, name: 1, source: 1 }]),
         )
@@ -84,7 +84,7 @@ fn dense() -> Vec<Case> {
 }
 
 /// Those whose ids may be any.
-fn sparse() -> Vec<Case> {
+fn sparse() -> Vec<MemoryCase> {
     let scattered = |nth: u32| nth.wrapping_mul(0x9e37_79b1);
     let place = |nth| Definition::Place {
         id: scattered(nth),
@@ -96,29 +96,32 @@ fn sparse() -> Vec<Case> {
         bytecode: 0,
     };
     vec![
-        Case::new("locks", many(|nth| Definition::Lock { id: scattered(nth), class: 0 })),
-        Case::new("places", many(place)),
-        Case::new(
+        MemoryCase::new("locks", many(|nth| Definition::Lock { id: scattered(nth), class: 0 })),
+        MemoryCase::new("places", many(place)),
+        MemoryCase::new(
             "instances of places",
             many(|nth| Definition::PlaceInstance { place: scattered(nth), hash: 1 }),
         ),
-        Case::new("names", many(|nth| Definition::LockName { lock: scattered(nth), name: 1 })),
+        MemoryCase::new(
+            "names",
+            many(|nth| Definition::LockName { lock: scattered(nth), name: 1 }),
+        ),
     ]
 }
 
 /// What is no table.
-fn lists() -> Vec<Case> {
+fn lists() -> Vec<MemoryCase> {
     let pause = |nth: u32| Definition::Pause { from_ns: nth.into(), to_ns: u64::from(nth) + 1 };
     vec![
-        Case::new("collections", many(|_| Definition::Collection { start_ns: 1, end_ns: 1 })),
-        Case::new("pauses", many(pause)),
-        Case::new("options", many(|_| Definition::Option { from_ns: 1, key: 1, value: 1 })),
-        Case::new("statistics", many(|key| Definition::Statistic { key, value: 1 }))
+        MemoryCase::new("collections", many(|_| Definition::Collection { start_ns: 1, end_ns: 1 })),
+        MemoryCase::new("pauses", many(pause)),
+        MemoryCase::new("options", many(|_| Definition::Option { from_ns: 1, key: 1, value: 1 })),
+        MemoryCase::new("statistics", many(|key| Definition::Statistic { key, value: 1 }))
             .told("more places"),
-        Case::new("chunks of events", chunks(ChunkKind::Events, 250)),
-        Case::new("chunks of definitions", chunks(ChunkKind::Definitions, 1_100))
+        MemoryCase::new("chunks of events", chunks(ChunkKind::Events, 250)),
+        MemoryCase::new("chunks of definitions", chunks(ChunkKind::Definitions, 1_100))
             .told("more places"),
-        Case::new("chunks of slots", chunks(ChunkKind::Slots, 250)),
+        MemoryCase::new("chunks of slots", chunks(ChunkKind::Slots, 250)),
     ]
 }
 

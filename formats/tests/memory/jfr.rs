@@ -1,6 +1,6 @@
 //! Recordings of Flight Recorder.
 
-use super::{Case, check};
+use super::{MemoryCase, check};
 
 fn put(mut number: u64, out: &mut Vec<u8>) {
     for _ in 0..8 {
@@ -74,9 +74,9 @@ const ENTER: u64 = 104;
 const WAIT: u64 = 105;
 
 /// A field: its name, its type, and `p` for the key of a constant or `a` for an array.
-type Field = (&'static str, u64, &'static str);
+type FieldSpec = (&'static str, u64, &'static str);
 
-const TYPES: &[(u64, &str, &[Field])] = &[
+const TYPES: &[(u64, &str, &[FieldSpec])] = &[
     (LONG, "long", &[]),
     (STRING, "java.lang.String", &[]),
     (THREAD, "java.lang.Thread", &[("javaName", STRING, ""), ("javaThreadId", LONG, "")]),
@@ -303,30 +303,33 @@ fn addresses() -> Vec<u8> {
 fn recordings_of_flight_recorder() {
     check("jfr", || {
         vec![
-            Case::new("fields of a long name", fields(60_000)),
-            Case::new("fields of a long name, in many chunks", fields(60_000).repeat(4)),
-            Case::new("types of the same event", kinds()),
-            Case::new("texts without a byte", texts(1 << 17)),
-            Case::new("texts without a byte, in many chunks", texts(1 << 17).repeat(16)),
-            Case::new("more fields than are read", fields(100_000)).told("readable metadata"),
-            Case::new("more texts than are read", texts(500_000)).told("readable metadata"),
-            Case::new("tiny chunks", (0..4_000).flat_map(tiny).collect()),
-            Case::new("tiny chunks, going back", (0..4_000).rev().flat_map(tiny).collect()),
-            Case::new("threads of a long name", threads()),
-            Case::new("threads of a name told by numbers", wide_threads()).told("too long"),
-            Case::new("methods of a long name", methods()),
-            Case::new("classes at a deep stack", stacks()).told("more frames"),
-            Case::new("threads with lanes", lanes(3_000)),
+            MemoryCase::new("fields of a long name", fields(60_000)),
+            MemoryCase::new("fields of a long name, in many chunks", fields(60_000).repeat(4)),
+            MemoryCase::new("types of the same event", kinds()),
+            MemoryCase::new("texts without a byte", texts(1 << 17)),
+            MemoryCase::new("texts without a byte, in many chunks", texts(1 << 17).repeat(16)),
+            MemoryCase::new("more fields than are read", fields(100_000)).told("readable metadata"),
+            MemoryCase::new("more texts than are read", texts(500_000)).told("readable metadata"),
+            MemoryCase::new("tiny chunks", (0..4_000).flat_map(tiny).collect()),
+            MemoryCase::new("tiny chunks, going back", (0..4_000).rev().flat_map(tiny).collect()),
+            MemoryCase::new("threads of a long name", threads()),
+            MemoryCase::new("threads of a name told by numbers", wide_threads()).told("too long"),
+            MemoryCase::new("methods of a long name", methods()),
+            MemoryCase::new("classes at a deep stack", stacks()).told("more frames"),
+            MemoryCase::new("threads with lanes", lanes(3_000)),
             // All chunks begin at the same time.
-            Case::new("threads with lanes, going back", lanes(1_024).repeat(6)),
-            Case::new("constants", rows()).told("cannot be read"),
-            Case::new("constants that cannot be read", checkpoints()).told("cannot be read"),
-            Case::new("waits of two bytes", events(ENTER, &[], 500_000)),
-            Case::new("waits of two bytes, in many chunks", events(ENTER, &[], 20_000).repeat(32)),
-            Case::new("pauses of two bytes", events(PAUSE, &[], 500_000)),
-            Case::new("pinned threads", events(PINNED, &[7], 300_000)),
-            Case::new("settings", settings()).told("more settings"),
-            Case::new("locks", addresses()),
+            MemoryCase::new("threads with lanes, going back", lanes(1_024).repeat(6)),
+            MemoryCase::new("constants", rows()).told("cannot be read"),
+            MemoryCase::new("constants that cannot be read", checkpoints()).told("cannot be read"),
+            MemoryCase::new("waits of two bytes", events(ENTER, &[], 500_000)),
+            MemoryCase::new(
+                "waits of two bytes, in many chunks",
+                events(ENTER, &[], 20_000).repeat(32),
+            ),
+            MemoryCase::new("pauses of two bytes", events(PAUSE, &[], 500_000)),
+            MemoryCase::new("pinned threads", events(PINNED, &[7], 300_000)),
+            MemoryCase::new("settings", settings()).told("more settings"),
+            MemoryCase::new("locks", addresses()),
         ]
     });
 }

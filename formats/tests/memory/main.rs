@@ -12,7 +12,7 @@ mod jfr;
 mod original;
 mod pprof;
 
-use counting::Spent;
+use counting::AllocationCounts;
 use std::{
     io::Write,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -24,21 +24,21 @@ static ALONE: Mutex<()> = Mutex::new(());
 
 /// A file that is made to take much.
 #[derive(Clone)]
-struct Case {
+struct MemoryCase {
     name: &'static str,
     bytes: Vec<u8>,
     /// A part of what must be told, where something has to be left out.
     told: Option<&'static str>,
 }
 
-impl Case {
-    fn new(name: &'static str, bytes: Vec<u8>) -> Case {
-        Case { name, bytes, told: None }
+impl MemoryCase {
+    fn new(name: &'static str, bytes: Vec<u8>) -> MemoryCase {
+        MemoryCase { name, bytes, told: None }
     }
 
     /// The same, of a file of which not all is read.
-    fn told(self, told: &'static str) -> Case {
-        Case { told: Some(told), ..self }
+    fn told(self, told: &'static str) -> MemoryCase {
+        MemoryCase { told: Some(told), ..self }
     }
 }
 
@@ -47,13 +47,13 @@ fn alone() -> MutexGuard<'static, ()> {
 }
 
 /// Reads all cases of an input, and says which of them take more than they may.
-fn check(input: &str, cases: impl FnOnce() -> Vec<Case>) {
+fn check(input: &str, cases: impl FnOnce() -> Vec<MemoryCase>) {
     let _alone = alone();
     let wrong: Vec<String> = cases().into_iter().flat_map(|case| check_one(input, case)).collect();
     assert!(wrong.is_empty(), "{input}:\n{}", wrong.join("\n"));
 }
 
-fn check_one(input: &str, Case { name, bytes, told }: Case) -> Vec<String> {
+fn check_one(input: &str, MemoryCase { name, bytes, told }: MemoryCase) -> Vec<String> {
     let len = bytes.len();
     let (spent, recording) = read(bytes);
     let recording = recording.unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -74,7 +74,7 @@ fn check_one(input: &str, Case { name, bytes, told }: Case) -> Vec<String> {
 }
 
 /// What is wrong with what reading a file took.
-fn beyond(name: &str, input: &str, len: usize, spent: &Spent) -> Vec<String> {
+fn beyond(name: &str, input: &str, len: usize, spent: &AllocationCounts) -> Vec<String> {
     let most = limits::memory(input).of(len as u64);
     println!("{input:16} {name:44} {len:>9} {:>10} {most:>10} {:>9}", spent.peak, spent.count);
     let mut wrong = Vec::new();
@@ -90,7 +90,7 @@ fn beyond(name: &str, input: &str, len: usize, spent: &Spent) -> Vec<String> {
 }
 
 /// Reads a file as commands do: maps it, and decodes all records and names.
-fn read(bytes: Vec<u8>) -> (Spent, Result<Recording, Error>) {
+fn read(bytes: Vec<u8>) -> (AllocationCounts, Result<Recording, Error>) {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(&bytes).unwrap();
     drop(bytes);

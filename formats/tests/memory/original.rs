@@ -1,6 +1,6 @@
 //! Logs of the original Tyrion.
 
-use super::{Case, check};
+use super::{MemoryCase, check};
 
 /// An event as short as can be: what, when in ms, whose, and which lock.
 fn line(kind: &str, ms: u64, thread: u64, hash: u64) -> String {
@@ -54,14 +54,14 @@ fn logs_of_the_original_tyrion() {
         let brackets = format!("{begin}{}\n", "[".repeat(1 << 20));
         let take = |nth| line("enter", 0, 1, nth) + &line("exit", 0, 1, nth);
         vec![
-            Case::new("locks within locks, never released", open()),
-            Case::new("locks within many others", nested()),
-            Case::new("threads that wait for all others", queued()).told("more parts"),
-            Case::new("threads", lines(|nth| line("entering", 0, nth, 1), 8_000)),
-            Case::new("threads with lanes", lanes()),
-            Case::new("locks", lines(take, 4_000)),
-            Case::new("what is no event", bad.into()).told("more places"),
-            Case::new("brackets", brackets.into()).told("no event"),
+            MemoryCase::new("locks within locks, never released", open()),
+            MemoryCase::new("locks within many others", nested()),
+            MemoryCase::new("threads that wait for all others", queued()).told("more parts"),
+            MemoryCase::new("threads", lines(|nth| line("entering", 0, nth, 1), 8_000)),
+            MemoryCase::new("threads with lanes", lanes()),
+            MemoryCase::new("locks", lines(take, 4_000)),
+            MemoryCase::new("what is no event", bad.into()).told("more places"),
+            MemoryCase::new("brackets", brackets.into()).told("no event"),
         ]
     });
 }

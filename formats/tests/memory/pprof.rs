@@ -1,6 +1,6 @@
 //! Profiles of pprof.
 
-use super::{Case, check};
+use super::{MemoryCase, check};
 use tyrion_formats::wire::varint;
 
 fn number(field: u64, value: u64) -> Vec<u8> {
@@ -133,18 +133,18 @@ fn profiles_of_pprof() {
         let texts = vec![Vec::new(); 300_000];
         let many = vec![1; 500_000];
         vec![
-            Case::new("a location of many functions", lines()).told("more frames"),
-            Case::new("texts without a byte", profile(&one_sample(), &texts)),
-            Case::new("locks of long names and classes", locks()),
-            Case::new("comments of the same long text", comments()),
-            Case::new("missing locations", missing()),
-            Case::new("locations without names", nameless()),
-            Case::new("values of a sample", again(&bytes(2, &packed(2, many.clone())), 1)),
-            Case::new("locations of a sample", again(&sample(many, &[]), 1)),
-            Case::new("types of values", again(&bytes(1, &[8, 1]), 100_000)),
-            Case::new("functions", functions()),
-            Case::new("threads", threads()),
-            Case::new("damaged samples", damaged()).told("more places"),
+            MemoryCase::new("a location of many functions", lines()).told("more frames"),
+            MemoryCase::new("texts without a byte", profile(&one_sample(), &texts)),
+            MemoryCase::new("locks of long names and classes", locks()),
+            MemoryCase::new("comments of the same long text", comments()),
+            MemoryCase::new("missing locations", missing()),
+            MemoryCase::new("locations without names", nameless()),
+            MemoryCase::new("values of a sample", again(&bytes(2, &packed(2, many.clone())), 1)),
+            MemoryCase::new("locations of a sample", again(&sample(many, &[]), 1)),
+            MemoryCase::new("types of values", again(&bytes(1, &[8, 1]), 100_000)),
+            MemoryCase::new("functions", functions()),
+            MemoryCase::new("threads", threads()),
+            MemoryCase::new("damaged samples", damaged()).told("more places"),
         ]
     });
 }

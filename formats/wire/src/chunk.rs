@@ -21,55 +21,33 @@ pub mod field {
     pub const CHECKSUM: usize = 28;
 }
 
-/// What a chunk holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum ChunkKind {
-    /// Definitions, see [`def`](crate::def).
-    Definitions = 1,
-    /// Waits of one lane, and what trace mode records one by one, see
-    /// [`event`](crate::event).
-    Events = 2,
-    /// Fold cells of one lane, see [`cell`](crate::cell).
-    Cells = 3,
-    /// What threads wait for now, see [`slot`](crate::slot).
-    Slots = 4,
-    /// Counters of the lanes, see [`slot`](crate::slot).
-    Counters = 5,
-    /// Acquisition cells of one lane, see [`trace`](crate::trace).
-    Acquisitions = 6,
-    /// The same with what bursts let estimate, see [`Bursts`](crate::trace::Bursts).
-    AcquisitionsInBursts = 7,
+crate::named_enum! {
+    /// What a chunk holds.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[repr(u8)]
+    pub enum ChunkKind {
+        /// Definitions, see [`def`](crate::def).
+        Definitions = 1 => "definitions",
+        /// Waits of one lane, and what trace mode records one by one, see
+        /// [`event`](crate::event).
+        Events = 2 => "events",
+        /// Fold cells of one lane, see [`cell`](crate::cell).
+        Cells = 3 => "cells",
+        /// What threads wait for now, see [`slot`](crate::slot).
+        Slots = 4 => "slots",
+        /// Counters of the lanes, see [`slot`](crate::slot).
+        Counters = 5 => "counters",
+        /// Acquisition cells of one lane, see [`trace`](crate::trace).
+        Acquisitions = 6 => "acquisitions",
+        /// The same with what bursts let estimate, see [`Bursts`](crate::trace::Bursts).
+        AcquisitionsInBursts = 7 => "acquisitions in bursts",
+    }
 }
 
 impl ChunkKind {
-    /// Every kind, in the order of their codes.
-    pub const ALL: [ChunkKind; 7] = [
-        ChunkKind::Definitions,
-        ChunkKind::Events,
-        ChunkKind::Cells,
-        ChunkKind::Slots,
-        ChunkKind::Counters,
-        ChunkKind::Acquisitions,
-        ChunkKind::AcquisitionsInBursts,
-    ];
-
     /// The kind of this code, if there is one.
     pub fn from_code(code: u8) -> Option<ChunkKind> {
         Self::ALL.get(usize::from(code).checked_sub(1)?).copied()
-    }
-
-    /// The name used by messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            ChunkKind::Definitions => "definitions",
-            ChunkKind::Events => "events",
-            ChunkKind::Cells => "cells",
-            ChunkKind::Slots => "slots",
-            ChunkKind::Counters => "counters",
-            ChunkKind::Acquisitions => "acquisitions",
-            ChunkKind::AcquisitionsInBursts => "acquisitions in bursts",
-        }
     }
 }
 

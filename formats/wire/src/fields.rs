@@ -8,9 +8,9 @@ pub(crate) const TYPE_MISC: u8 = 2;
 /// The fields of one payload, read one after another. What is left may be text,
 /// or fields of a later version.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
+pub(crate) struct FieldReader<'a>(pub(crate) &'a [u8]);
 
-impl Fields<'_> {
+impl FieldReader<'_> {
     #[inline]
     pub(crate) fn u64(&mut self) -> Option<u64> {
         let (value, len) = varint::read(self.0)?;
@@ -21,6 +21,16 @@ impl Fields<'_> {
     #[inline]
     pub(crate) fn u32(&mut self) -> Option<u32> {
         u32::try_from(self.u64()?).ok()
+    }
+
+    #[inline]
+    pub(crate) fn u8(&mut self) -> Option<u8> {
+        u8::try_from(self.u64()?).ok()
+    }
+
+    #[inline]
+    pub(crate) fn bool(&mut self) -> Option<bool> {
+        Some(self.u64()? != 0)
     }
 
     /// A field that was added later: 0 where it is missing.
@@ -45,3 +55,26 @@ pub(crate) fn put(out: &mut Vec<u8>, code: u8, fields: impl Iterator<Item = u64>
         varint::put(out, field);
     }
 }
+
+/// The encoder and the decoder of a record: its code, and its fields in the order in which
+/// they stand in the log.
+macro_rules! record {
+    ($name:ident = $code:literal { $($field:ident: $type:ident),* }) => {
+        impl $name {
+            pub(crate) const CODE: u8 = $code;
+
+            /// Appends the whole record, code and length included.
+            pub fn encode(&self, out: &mut Vec<u8>) {
+                let fields = [$(u64::from(self.$field)),*];
+                $crate::fields::put(out, Self::CODE, fields.into_iter());
+            }
+
+            pub(crate) fn decode(payload: &[u8]) -> Option<$name> {
+                let mut f = $crate::fields::FieldReader(payload);
+                // Struct fields are evaluated in the order written.
+                Some($name { $($field: f.$type()?),* })
+            }
+        }
+    };
+}
+pub(crate) use record;

@@ -32,41 +32,28 @@ pub mod field {
     pub const CONTINUED: usize = 96;
 }
 
-/// What the agent is doing with the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum RecordingState {
-    /// Waits are recorded. After the end of the process it means that the
-    /// process was killed.
-    Recording = 0,
-    /// Switched off by `enabled=false` or `tyrion stop`.
-    Paused = 1,
-    /// Ended in an orderly way: the JVM has, or the recording goes on in another
-    /// file ([`Header::continued`]).
-    Closed = 2,
-    /// The log could not be written on: disk full, file deleted or truncated.
-    Broken = 3,
+crate::named_enum! {
+    /// What the agent is doing with the log.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[repr(u32)]
+    pub enum RecordingState {
+        /// Waits are recorded. After the end of the process it means that the
+        /// process was killed.
+        Recording = 0 => "recording",
+        /// Switched off by `enabled=false` or `tyrion stop`.
+        Paused = 1 => "paused",
+        /// Ended in an orderly way: the JVM has, or the recording goes on in another
+        /// file ([`Header::continued`]).
+        Closed = 2 => "closed",
+        /// The log could not be written on: disk full, file deleted or truncated.
+        Broken = 3 => "broken",
+    }
 }
 
 impl RecordingState {
     /// The state of this code; unknown ones count as broken.
     pub fn from_code(code: u32) -> RecordingState {
-        match code {
-            0 => RecordingState::Recording,
-            1 => RecordingState::Paused,
-            2 => RecordingState::Closed,
-            _ => RecordingState::Broken,
-        }
-    }
-
-    /// The name used by `tyrion info`.
-    pub fn name(self) -> &'static str {
-        match self {
-            RecordingState::Recording => "recording",
-            RecordingState::Paused => "paused",
-            RecordingState::Closed => "closed",
-            RecordingState::Broken => "broken",
-        }
+        Self::ALL.get(code as usize).copied().unwrap_or(RecordingState::Broken)
     }
 }
 

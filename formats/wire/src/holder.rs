@@ -3,7 +3,7 @@
 //! The agent looks at random moments, so the record has a time, as a sample has; its thread,
 //! who waited, is the one that the chunk's other records are of there.
 
-use crate::fields::{Fields, put};
+use crate::fields::record;
 
 /// How many owners were asked what they do, as a statistic of the log.
 pub const ASKED: &str = "holders.asked";
@@ -37,30 +37,9 @@ pub struct Holder {
     pub stands_for_ns: u64,
 }
 
-impl Holder {
-    pub(crate) const CODE: u8 = 9;
-
-    /// Appends the whole record, code and length included.
-    pub fn encode(&self, out: &mut Vec<u8>) {
-        let ids = [self.owner, self.stack, self.above, self.state, self.site].map(u64::from);
-        let fields = [self.delta_ns].into_iter().chain(ids).chain([self.stands_for_ns]);
-        put(out, Self::CODE, fields);
-    }
-
-    pub(crate) fn decode(payload: &[u8]) -> Option<Holder> {
-        let mut f = Fields(payload);
-        // Struct fields are evaluated in the order written: that of the log.
-        Some(Holder {
-            delta_ns: f.u64()?,
-            owner: f.u32()?,
-            stack: f.u32()?,
-            above: f.u32()?,
-            state: f.u32()?,
-            site: f.u32()?,
-            stands_for_ns: f.u64()?,
-        })
-    }
-}
+record!(Holder = 9 {
+    delta_ns: u64, owner: u32, stack: u32, above: u32, state: u32, site: u32, stands_for_ns: u64
+});
 
 #[cfg(test)]
 mod tests {

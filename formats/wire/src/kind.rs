@@ -65,7 +65,7 @@ enum Access {
 }
 
 /// What sets kinds apart.
-struct About {
+struct KindFacts {
     name: &'static str,
     family: Family,
     access: Access,
@@ -73,7 +73,7 @@ struct About {
 }
 
 /// In the order of their codes.
-const ABOUT: [About; WaitKind::ALL.len()] = [
+const ABOUT: [KindFacts; WaitKind::ALL.len()] = [
     about("monitor", Family::Monitor, Access::Alone, true),
     about("lock", Family::Lock, Access::Alone, true),
     about("lock-read", Family::Lock, Access::Shared, true),
@@ -85,8 +85,13 @@ const ABOUT: [About; WaitKind::ALL.len()] = [
     about("park", Family::Park, Access::Nothing, false),
 ];
 
-const fn about(name: &'static str, family: Family, access: Access, is_contention: bool) -> About {
-    About { name, family, access, is_contention }
+const fn about(
+    name: &'static str,
+    family: Family,
+    access: Access,
+    is_contention: bool,
+) -> KindFacts {
+    KindFacts { name, family, access, is_contention }
 }
 
 impl WaitKind {
@@ -122,7 +127,7 @@ impl WaitKind {
         self as u8
     }
 
-    fn about(self) -> &'static About {
+    fn about(self) -> &'static KindFacts {
         &ABOUT[self as usize - 1]
     }
 
@@ -165,38 +170,26 @@ impl WaitKind {
     }
 }
 
-/// How a wait ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Outcome {
-    /// The lock was granted, or the awaited event came.
-    Granted = 0,
-    /// The time limit passed first.
-    TimedOut = 1,
-    /// The thread was interrupted.
-    Interrupted = 2,
-    /// The acquisition was left by another exception.
-    Failed = 3,
+crate::named_enum! {
+    /// How a wait ended.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[repr(u8)]
+    pub enum Outcome {
+        /// The lock was granted, or the awaited event came.
+        Granted = 0 => "granted",
+        /// The time limit passed first.
+        TimedOut = 1 => "timed-out",
+        /// The thread was interrupted.
+        Interrupted = 2 => "interrupted",
+        /// The acquisition was left by another exception.
+        Failed = 3 => "failed",
+    }
 }
 
 impl Outcome {
-    /// Every outcome, in the order of their codes.
-    pub const ALL: [Outcome; 4] =
-        [Outcome::Granted, Outcome::TimedOut, Outcome::Interrupted, Outcome::Failed];
-
     /// The outcome of the two low bits of `code`.
     pub fn from_bits(code: u8) -> Outcome {
         Self::ALL[usize::from(code & 3)]
-    }
-
-    /// The name used by `tyrion dump`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Outcome::Granted => "granted",
-            Outcome::TimedOut => "timed-out",
-            Outcome::Interrupted => "interrupted",
-            Outcome::Failed => "failed",
-        }
     }
 }
 

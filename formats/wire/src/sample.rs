@@ -3,41 +3,32 @@
 //! A [`Sample`] is a record of events chunks; its thread is the one that the
 //! chunk's other records are of there.
 
-use crate::fields::{Fields, put};
+use crate::fields::record;
 
-/// What a thread was doing, as far as the JVM tells (JVMTI's
-/// `GetThreadState`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ThreadState {
-    /// Runnable, in Java code.
-    Running = 1,
-    /// Runnable, in native code: it computes there, or waits for a file, a
-    /// socket, a process, of which the JVM knows nothing.
-    Native = 2,
-    /// Blocked at a monitor.
-    Blocked = 3,
-    /// In `Object.wait`.
-    Waiting = 4,
-    /// In `LockSupport.park`.
-    Parked = 5,
-    /// In `Thread.sleep`.
-    Sleeping = 6,
-    /// Suspended, or in no state that is known.
-    Other = 7,
+crate::named_enum! {
+    /// What a thread was doing, as far as the JVM tells (JVMTI's
+    /// `GetThreadState`).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum ThreadState {
+        /// Runnable, in Java code.
+        Running = 1 => "running",
+        /// Runnable, in native code: it computes there, or waits for a file, a
+        /// socket, a process, of which the JVM knows nothing.
+        Native = 2 => "native",
+        /// Blocked at a monitor.
+        Blocked = 3 => "blocked",
+        /// In `Object.wait`.
+        Waiting = 4 => "waiting",
+        /// In `LockSupport.park`.
+        Parked = 5 => "parked",
+        /// In `Thread.sleep`.
+        Sleeping = 6 => "sleeping",
+        /// Suspended, or in no state that is known.
+        Other = 7 => "other",
+    }
 }
 
 impl ThreadState {
-    /// All states, in the order of their codes.
-    pub const ALL: [ThreadState; 7] = [
-        ThreadState::Running,
-        ThreadState::Native,
-        ThreadState::Blocked,
-        ThreadState::Waiting,
-        ThreadState::Parked,
-        ThreadState::Sleeping,
-        ThreadState::Other,
-    ];
-
     /// Its number in the log.
     pub fn code(self) -> u32 {
         self as u32
@@ -46,19 +37,6 @@ impl ThreadState {
     /// The state with this number.
     pub fn from_code(code: u32) -> Option<ThreadState> {
         ThreadState::ALL.into_iter().find(|state| state.code() == code)
-    }
-
-    /// Its name in filters, labels and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            ThreadState::Running => "running",
-            ThreadState::Native => "native",
-            ThreadState::Blocked => "blocked",
-            ThreadState::Waiting => "waiting",
-            ThreadState::Parked => "parked",
-            ThreadState::Sleeping => "sleeping",
-            ThreadState::Other => "other",
-        }
     }
 }
 
@@ -88,32 +66,9 @@ pub struct Sample {
     pub owner: u32,
 }
 
-impl Sample {
-    pub(crate) const CODE: u8 = 6;
-
-    /// Appends the whole record, code and length included.
-    pub fn encode(&self, out: &mut Vec<u8>) {
-        let numbers = [self.delta_ns, self.wall_ns, self.cpu_ns, self.count];
-        let ids = [self.state, self.stack, self.kind, self.lock, self.owner];
-        put(out, Self::CODE, numbers.into_iter().chain(ids.into_iter().map(u64::from)));
-    }
-
-    pub(crate) fn decode(payload: &[u8]) -> Option<Sample> {
-        let mut f = Fields(payload);
-        // Struct fields are evaluated in the order written: that of the log.
-        Some(Sample {
-            delta_ns: f.u64()?,
-            wall_ns: f.u64()?,
-            cpu_ns: f.u64()?,
-            count: f.u64()?,
-            state: f.u32()?,
-            stack: f.u32()?,
-            kind: f.u32()?,
-            lock: f.u32()?,
-            owner: f.u32()?,
-        })
-    }
-}
+record!(Sample = 6 {
+    delta_ns: u64, wall_ns: u64, cpu_ns: u64, count: u64, state: u32, stack: u32, kind: u32, lock: u32, owner: u32
+});
 
 #[cfg(test)]
 mod tests {

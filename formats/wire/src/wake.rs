@@ -4,7 +4,7 @@
 //! waited, is the one that the chunk's other records are of there. It has no time of
 //! its own, so a reader that skips it loses nothing else.
 
-use crate::fields::{Fields, put};
+use crate::fields::record;
 
 /// Another thread has ended a wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,27 +22,7 @@ pub struct Wake {
     pub late_ns: u64,
 }
 
-impl Wake {
-    pub(crate) const CODE: u8 = 8;
-
-    /// Appends the whole record, code and length included.
-    pub fn encode(&self, out: &mut Vec<u8>) {
-        let ids = [self.waker, self.stack, self.site].map(u64::from);
-        put(out, Self::CODE, ids.into_iter().chain([self.wait_ns, self.late_ns]));
-    }
-
-    pub(crate) fn decode(payload: &[u8]) -> Option<Wake> {
-        let mut f = Fields(payload);
-        // Struct fields are evaluated in the order written: that of the log.
-        Some(Wake {
-            waker: f.u32()?,
-            stack: f.u32()?,
-            site: f.u32()?,
-            wait_ns: f.u64()?,
-            late_ns: f.u64()?,
-        })
-    }
-}
+record!(Wake = 8 { waker: u32, stack: u32, site: u32, wait_ns: u64, late_ns: u64 });
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 /// How a lock is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum TakeKind {
     Monitor,
     Lock,
     Read,
@@ -15,8 +15,8 @@ enum Kind {
 
 /// What can be taken: an object, and an expression that leads to it.
 #[derive(Clone, Debug)]
-struct Lock {
-    kind: Kind,
+struct TestLock {
+    kind: TakeKind,
     /// What the account is told, and is locked unless it is a view that is.
     expression: String,
     /// Its number in the class: two expressions may lead to one object.
@@ -41,15 +41,15 @@ pub struct Take {
 
 /// A method, by what it takes, in this order.
 #[derive(Clone, Debug, Default)]
-pub struct Method {
+pub struct TestMethod {
     pub takes: Vec<Take>,
 }
 
 /// A class's source, and what its methods take.
-pub struct Class {
+pub struct TestClass {
     pub name: String,
     pub source: String,
-    pub methods: Vec<Method>,
+    pub methods: Vec<TestMethod>,
 }
 
 /// The object that `this` is, and the class object.
@@ -58,8 +58,8 @@ const CLASS: usize = 1;
 
 /// Makes a class. Two that are made with the same numbers are versions of one class: the
 /// later ones have other places, each further down in the code than in the version before.
-pub fn class(package: &str, name: &str, seed: u64, version: usize, places: &mut u32) -> Class {
-    let mut made = Maker {
+pub fn class(package: &str, name: &str, seed: u64, version: usize, places: &mut u32) -> TestClass {
+    let mut made = ClassMaker {
         random: Random::new(seed),
         name: name.to_owned(),
         version,
@@ -76,7 +76,7 @@ pub fn class(package: &str, name: &str, seed: u64, version: usize, places: &mut 
     let mut cases = String::new();
     for number in 0..made.random.between(2, 4) {
         bodies += &made.method(number);
-        methods.push(Method { takes: std::mem::take(&mut made.takes) });
+        methods.push(TestMethod { takes: std::mem::take(&mut made.takes) });
         writeln!(cases, "            case {number}: m{number}(); break;").unwrap();
     }
     let (fields, helpers) = (&made.fields, &made.helpers);
@@ -100,31 +100,31 @@ public final class {name} implements Subject {{
 {bodies}{helpers}}}
 "
     );
-    Class { name: name.to_owned(), source, methods }
+    TestClass { name: name.to_owned(), source, methods }
 }
 
-struct Maker<'a> {
+struct ClassMaker<'a> {
     random: Random,
     name: String,
     version: usize,
     places: &'a mut u32,
     fields: String,
     helpers: String,
-    locks: Vec<Lock>,
+    locks: Vec<TestLock>,
     takes: Vec<Take>,
     locals: usize,
 }
 
-impl Maker<'_> {
+impl ClassMaker<'_> {
     fn make_locks(&mut self) {
-        self.lock(Kind::Monitor, "this".to_owned(), THIS, false);
-        self.lock(Kind::Monitor, format!("{}.class", self.name), CLASS, true);
+        self.lock(TakeKind::Monitor, "this".to_owned(), THIS, false);
+        self.lock(TakeKind::Monitor, format!("{}.class", self.name), CLASS, true);
         let mut objects = 2;
         for nth in 0..self.random.between(2, 5) {
             let is_static = self.random.one_in(3);
             let of = if is_static { "private static final" } else { "private final" };
-            let kind = *self.random.choice(&[Kind::Monitor, Kind::Monitor, Kind::Lock]);
-            let class = if kind == Kind::Lock { "ReentrantLock" } else { "Object" };
+            let kind = *self.random.choice(&[TakeKind::Monitor, TakeKind::Monitor, TakeKind::Lock]);
+            let class = if kind == TakeKind::Lock { "ReentrantLock" } else { "Object" };
             let field = match self.random.below(7) {
                 0 | 1 => {
                     self.lock(kind, format!("f{nth}"), objects, is_static);
@@ -154,7 +154,7 @@ impl Maker<'_> {
                     format!("{of} Map<String, {class}> m{nth} = Map.of({values});")
                 }
                 5 => {
-                    for kind in [Kind::Read, Kind::Write] {
+                    for kind in [TakeKind::Read, TakeKind::Write] {
                         self.lock(kind, format!("rw{nth}"), objects, is_static);
                     }
                     objects += 1;
@@ -162,7 +162,7 @@ impl Maker<'_> {
                     format!("{of} {class} rw{nth} = new {class}();")
                 }
                 _ => {
-                    self.lock(Kind::Permit, format!("s{nth}"), objects, is_static);
+                    self.lock(TakeKind::Permit, format!("s{nth}"), objects, is_static);
                     objects += 1;
                     format!("{of} Semaphore s{nth} = new Semaphore(1);")
                 }
@@ -171,8 +171,8 @@ impl Maker<'_> {
         }
     }
 
-    fn lock(&mut self, kind: Kind, expression: String, object: usize, is_static: bool) {
-        self.locks.push(Lock { kind, expression, object, is_static });
+    fn lock(&mut self, kind: TakeKind, expression: String, object: usize, is_static: bool) {
+        self.locks.push(TestLock { kind, expression, object, is_static });
     }
 
     fn place(&mut self) -> u32 {
@@ -226,7 +226,7 @@ impl Maker<'_> {
         depth: usize,
     ) -> String {
         let held = self.held(within);
-        let free: Vec<Lock> = self
+        let free: Vec<TestLock> = self
             .locks
             .iter()
             .filter(|lock| !held.contains(&lock.object) && (lock.is_static || !in_static))
@@ -237,20 +237,20 @@ impl Maker<'_> {
         }
         let lock = self.random.choice(&free).clone();
         let place = self.place();
-        let take = |lock: &Lock| Take {
+        let take = |lock: &TestLock| Take {
             place,
             object: lock.object,
             is_static: lock.is_static,
-            is_read: lock.kind == Kind::Read,
+            is_read: lock.kind == TakeKind::Read,
             within,
         };
         let at = self.takes.len();
         self.takes.push(take(&lock));
         let class = match lock.kind {
-            Kind::Monitor => "Object",
-            Kind::Lock => "ReentrantLock",
-            Kind::Read | Kind::Write => "ReentrantReadWriteLock",
-            Kind::Permit => "Semaphore",
+            TakeKind::Monitor => "Object",
+            TakeKind::Lock => "ReentrantLock",
+            TakeKind::Read | TakeKind::Write => "ReentrantReadWriteLock",
+            TakeKind::Permit => "Semaphore",
         };
         let style = self.random.below(5);
         self.locals += 1;
@@ -292,16 +292,16 @@ impl Maker<'_> {
 }
 
 /// The statement that takes a lock to which an expression leads.
-fn taken(kind: Kind, lock: &str, place: u32, separator: &str, inner: &str) -> String {
+fn taken(kind: TakeKind, lock: &str, place: u32, separator: &str, inner: &str) -> String {
     let (take, release) = match kind {
-        Kind::Monitor => {
+        TakeKind::Monitor => {
             let body = format!("Account.at({lock}, {place});{separator}{inner}");
             return format!("synchronized ({lock}) {{{separator}{body} }}");
         }
-        Kind::Lock => ("lock()", "unlock()"),
-        Kind::Read => ("readLock().lock()", "readLock().unlock()"),
-        Kind::Write => ("writeLock().lock()", "writeLock().unlock()"),
-        Kind::Permit => ("acquireUninterruptibly()", "release()"),
+        TakeKind::Lock => ("lock()", "unlock()"),
+        TakeKind::Read => ("readLock().lock()", "readLock().unlock()"),
+        TakeKind::Write => ("writeLock().lock()", "writeLock().unlock()"),
+        TakeKind::Permit => ("acquireUninterruptibly()", "release()"),
     };
     format!(
         "{lock}.{take};{separator}try {{ Account.at({lock}, {place});{separator}{inner} }} \

@@ -1,13 +1,13 @@
 //! Programs of some classes, and what is done with them.
 
 use super::{
-    class::{Class, Method, class},
+    class::{TestClass, TestMethod, class},
     random::Random,
 };
 use std::path::Path;
 
 /// A source file, and how and where it is compiled.
-pub struct Source {
+pub struct SourceFile {
     /// Without lines and the names of variables.
     pub is_stripped: bool,
     /// Beside the first version, or the first generation, of the same name.
@@ -19,8 +19,8 @@ pub struct Source {
 
 /// A program: its sources, and the steps of the script.
 #[derive(Default)]
-pub struct Program {
-    pub sources: Vec<Source>,
+pub struct GeneratedProgram {
+    pub sources: Vec<SourceFile>,
     pub script: Vec<String>,
 }
 
@@ -32,21 +32,21 @@ pub struct Folders<'a> {
 
 /// An object of a class, as the script knows it.
 #[derive(Clone)]
-struct Object {
+struct ScriptObject {
     id: String,
     /// The class's number: objects of one class share what is static.
     class: usize,
-    methods: Vec<Method>,
+    methods: Vec<TestMethod>,
 }
 
 /// Makes the program of a seed. Its places are numbered on from those of others.
-pub fn program(seed: u64, folders: &Folders, places: &mut u32) -> Program {
+pub fn program(seed: u64, folders: &Folders, places: &mut u32) -> GeneratedProgram {
     let mut random = Random::new(seed);
-    let mut made = Program::default();
+    let mut made = GeneratedProgram::default();
     let package = format!("generated.p{seed}");
     let classes = random.between(1, 4);
-    let mut objects: Vec<Object> = Vec::new();
-    let mut later: Vec<(usize, bool, Class)> = Vec::new();
+    let mut objects: Vec<ScriptObject> = Vec::new();
+    let mut later: Vec<(usize, bool, TestClass)> = Vec::new();
     for nth in 0..classes {
         let name = format!("C{nth}");
         let is_stripped = random.one_in(3);
@@ -56,16 +56,16 @@ pub fn program(seed: u64, folders: &Folders, places: &mut u32) -> Program {
         let id = format!("p{seed}c{nth}");
         let word = if is_alone { "alone" } else { "load" };
         made.script.push(format!("{word} {id} {} {package}.{name}", folders.first.display()));
-        objects.push(Object { id: id.clone(), class: nth, methods: first.methods.clone() });
+        objects.push(ScriptObject { id: id.clone(), class: nth, methods: first.methods.clone() });
         if random.one_in(3) {
             made.script.push(format!("again {id}b {id}"));
             let methods = first.methods.clone();
-            objects.push(Object { id: format!("{id}b"), class: nth, methods });
+            objects.push(ScriptObject { id: format!("{id}b"), class: nth, methods });
         }
-        let mut add = |class: &Class, is_later| {
+        let mut add = |class: &TestClass, is_later| {
             let path = format!("{}/{name}.java", package.replace('.', "/"));
             let text = class.source.clone();
-            made.sources.push(Source { is_stripped, is_later, path, text });
+            made.sources.push(SourceFile { is_stripped, is_later, path, text });
         };
         add(&first, false);
         // What is loaded alone makes room for another class of the same name; the others may
@@ -91,7 +91,7 @@ pub fn program(seed: u64, folders: &Folders, places: &mut u32) -> Program {
             let folder = folders.later.display();
             made.script.push(format!("alone {id} {folder} {package}.{}", next.name));
             objects.retain(|object| object.class != nth);
-            objects.push(Object { id, class: nth, methods: next.methods });
+            objects.push(ScriptObject { id, class: nth, methods: next.methods });
         } else {
             let file = package.replace('.', "/");
             let folder = folders.later.display();
@@ -107,7 +107,7 @@ pub fn program(seed: u64, folders: &Folders, places: &mut u32) -> Program {
     made
 }
 
-fn steps(random: &mut Random, objects: &[Object], script: &mut Vec<String>) {
+fn steps(random: &mut Random, objects: &[ScriptObject], script: &mut Vec<String>) {
     for _ in 0..random.between(5, 12) {
         let object = random.choice(objects);
         let method = random.below(object.methods.len());
@@ -123,7 +123,7 @@ fn steps(random: &mut Random, objects: &[Object], script: &mut Vec<String>) {
             continue;
         }
         let held = held(object, method, taken);
-        let of_class: Vec<&Object> =
+        let of_class: Vec<&ScriptObject> =
             objects.iter().filter(|other| other.class == object.class).collect();
         let mut waiters = Vec::new();
         for other in of_class {
@@ -142,19 +142,19 @@ fn steps(random: &mut Random, objects: &[Object], script: &mut Vec<String>) {
 
 /// A lock of an object, or of its class; and whether others like it may have it, too.
 #[derive(Debug, PartialEq, Eq)]
-struct Held {
+struct HeldObject {
     lock: (Option<String>, usize),
     is_read: bool,
 }
 
-fn lock_of(object: &Object, takes: &Method, nth: usize) -> Held {
+fn lock_of(object: &ScriptObject, takes: &TestMethod, nth: usize) -> HeldObject {
     let take = &takes.takes[nth];
     let owner = (!take.is_static).then(|| object.id.clone());
-    Held { lock: (owner, take.object), is_read: take.is_read }
+    HeldObject { lock: (owner, take.object), is_read: take.is_read }
 }
 
 /// What is held at a place, its own lock first.
-fn held(object: &Object, method: usize, nth: usize) -> Vec<Held> {
+fn held(object: &ScriptObject, method: usize, nth: usize) -> Vec<HeldObject> {
     let method = &object.methods[method];
     let mut held = Vec::new();
     let mut around = Some(nth);
@@ -167,9 +167,9 @@ fn held(object: &Object, method: usize, nth: usize) -> Vec<Held> {
 
 /// Whether a method has to wait for the first lock that is held, and for no other one:
 /// they are released one after the other.
-fn is_waiting(object: &Object, method: &Method, held: &[Held]) -> bool {
+fn is_waiting(object: &ScriptObject, method: &TestMethod, held: &[HeldObject]) -> bool {
     let takes = (0..method.takes.len()).map(|nth| lock_of(object, method, nth));
-    let conflicts: Vec<&Held> = takes
+    let conflicts: Vec<&HeldObject> = takes
         .filter_map(|lock| {
             held.iter().find(|held| held.lock == lock.lock && !(held.is_read && lock.is_read))
         })

@@ -6,7 +6,7 @@ use crate::{
     kinds::{About, Form, Kind},
     values::{Locks, Mode},
 };
-use tyrion_wire::harmless;
+use tyrion_harmless as harmless;
 
 /// An option, as it stands in the table.
 pub struct Entry {

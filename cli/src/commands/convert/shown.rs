@@ -1,6 +1,6 @@
 //! What outputs show of a profile, and what of that is missing.
 
-use crate::{files::Target, filters};
+use crate::{files::OutputTarget, filters};
 use tyrion_converters::outputs::{By, Format, Metric, OutputOptions};
 use tyrion_model::{
     filter::{Filter, States},
@@ -9,7 +9,7 @@ use tyrion_model::{
 };
 
 /// What of a profile outputs show.
-pub(super) struct Shown {
+pub(super) struct ProfileParts {
     pub(super) waits: bool,
     pub(super) acquisitions: bool,
     pub(super) blame: bool,
@@ -17,17 +17,17 @@ pub(super) struct Shown {
     pub(super) samples: bool,
 }
 
-impl Shown {
+impl ProfileParts {
     pub(super) fn of(
-        targets: &[(&'static Format, Target)],
+        targets: &[(&'static Format, OutputTarget)],
         options: &OutputOptions,
         profile: &Profile,
-    ) -> Shown {
-        let shows_one = |(format, _): &(&Format, Target)| format.shows_one_metric();
+    ) -> ProfileParts {
+        let shows_one = |(format, _): &(&Format, OutputTarget)| format.shows_one_metric();
         let by_waiter = !matches!(options.by, Some(By::Holder | By::Waker));
         let by_waker = options.by == Some(By::Waker);
         if targets.iter().all(|(format, _)| format.shows_times()) {
-            return Shown {
+            return ProfileParts {
                 waits: true,
                 acquisitions: false,
                 blame: false,
@@ -36,7 +36,7 @@ impl Shown {
             };
         }
         if !targets.iter().all(shows_one) {
-            return Shown {
+            return ProfileParts {
                 waits: by_waiter,
                 acquisitions: true,
                 blame: true,
@@ -46,7 +46,7 @@ impl Shown {
         }
         let metric = options.metric_of(profile);
         let is_wait = matches!(metric, Metric::Wait | Metric::Contentions);
-        Shown {
+        ProfileParts {
             waits: is_wait && by_waiter,
             acquisitions: matches!(metric, Metric::Hold | Metric::Acquisitions),
             blame: metric == Metric::Blame || is_wait && options.by == Some(By::Holder),

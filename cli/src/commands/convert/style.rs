@@ -14,7 +14,7 @@ use tyrion_model::{filter::Filter, profile::Profile};
 /// How to render.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Style")]
-pub(super) struct Style {
+pub(super) struct RenderStyle {
     #[arg(long, value_name = "METRIC", help = metric_help(), value_parser = metrics())]
     pub(super) metric: Option<Metric>,
     #[arg(long, value_name = "WHO", help = by_help(), value_parser = whose())]
@@ -137,7 +137,7 @@ pub(super) fn any_of(names: &[&str]) -> String {
     }
 }
 
-impl Style {
+impl RenderStyle {
     /// The metric that is shown of a log that has it; `None` if that depends on
     /// the log.
     pub(super) fn metric(&self) -> Option<Metric> {
@@ -146,7 +146,7 @@ impl Style {
 
     /// The style for these logs: where they do not tell how long threads waited, or not
     /// whether they did, what they tell instead is shown unless the user names a metric.
-    pub(super) fn of_logs(&self, logs: &[Recording]) -> Style {
+    pub(super) fn of_logs(&self, logs: &[Recording]) -> RenderStyle {
         let of_waits = || logs.iter().filter(|log| log.capabilities().waits);
         let metric = match of_waits().next() {
             None if logs.iter().all(|log| log.facts().lacks.waits) => Some(Metric::Hold),
@@ -156,7 +156,7 @@ impl Style {
             _ => None,
         };
         let metric = metric.filter(|&metric| go_together(Some(metric), self.by));
-        Style { metric: self.metric.or(metric), ..self.clone() }
+        RenderStyle { metric: self.metric.or(metric), ..self.clone() }
     }
 
     /// Whether the holder's stack carries the wait.
@@ -187,9 +187,9 @@ impl Style {
 
     /// How samples are drawn besides the waits, of a log that has both, if the user
     /// leaves open what is drawn.
-    pub(super) fn of_samples(&self) -> Option<Style> {
+    pub(super) fn of_samples(&self) -> Option<RenderStyle> {
         let is_open = self.metric().is_none();
-        is_open.then(|| Style { metric: Some(Metric::Wall), ..self.clone() })
+        is_open.then(|| RenderStyle { metric: Some(Metric::Wall), ..self.clone() })
     }
 
     /// The options that were given, and whether a format follows each of them.
@@ -329,18 +329,13 @@ fn by_option(by: By) -> String {
 mod tests {
     use super::*;
     use crate::commands::convert::ConvertArgs;
+    use crate::usage::CommandLine;
     use clap::Parser;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        convert: ConvertArgs,
-    }
 
     /// What is said about a command line.
     fn refused(line: &str) -> Option<String> {
         let words = std::iter::once("convert").chain(line.split(' ')).chain(["a.log"]);
-        let args = Line::try_parse_from(words).unwrap().convert;
+        let args = CommandLine::<ConvertArgs>::try_parse_from(words).unwrap().args;
         let filter = args.filters.filter(tyrion_model::filter::Kinds::contention()).unwrap();
         let checked = args.style.check(args.to).and_then(|()| args.style.check_filter(&filter));
         checked.err().map(|failure| failure.to_string())
@@ -428,7 +423,12 @@ mod tests {
         let times = Recording::from_bytes("b.folded", times).unwrap();
         let of = |line: &str, logs: &[Recording]| {
             let words = std::iter::once("convert").chain(line.split(' ')).chain(["a.log"]);
-            Line::try_parse_from(words).unwrap().convert.style.of_logs(logs).metric
+            CommandLine::<ConvertArgs>::try_parse_from(words)
+                .unwrap()
+                .args
+                .style
+                .of_logs(logs)
+                .metric
         };
         let counts = [counts];
         assert_eq!(of("--to flamegraph", &counts), Some(Metric::Contentions));
@@ -441,7 +441,7 @@ mod tests {
 
     #[test]
     fn help_names_the_formats_that_follow_an_option() {
-        let line = <Line as clap::CommandFactory>::command();
+        let line = <CommandLine<ConvertArgs> as clap::CommandFactory>::command();
         let help = |option: &str| {
             let arg = line.get_arguments().find(|arg| arg.get_long() == Some(option)).unwrap();
             arg.get_help().unwrap().to_string()

@@ -1,8 +1,8 @@
 //! What `tyrion diff` writes for visualizers.
 
-use super::{DiffArgs, Format, Side};
+use super::{DiffArgs, DiffFormat, DiffSide};
 use crate::{
-    files::{Target, say_written},
+    files::{OutputTarget, say_written},
     outcome::{Failure, tell},
 };
 use tyrion_converters::outputs::{
@@ -19,20 +19,20 @@ const PICTURE: &str = "diff.svg";
 const PROFILES: [&str; 2] = ["before.pb.gz", "after.pb.gz"];
 
 /// Where the files go.
-pub(super) fn targets(args: &DiffArgs) -> Vec<Target> {
+pub(super) fn targets(args: &DiffArgs) -> Vec<OutputTarget> {
     match (args.to, &args.output) {
-        (None, None) => vec![Target::Stdout],
-        (None | Some(Format::Flamegraph), Some(path)) => vec![Target::of(path)],
-        (Some(Format::Flamegraph), None) => vec![Target::File(PICTURE.into())],
-        (Some(Format::Pprof), folder) => {
+        (None, None) => vec![OutputTarget::Stdout],
+        (None | Some(DiffFormat::Flamegraph), Some(path)) => vec![OutputTarget::of(path)],
+        (Some(DiffFormat::Flamegraph), None) => vec![OutputTarget::File(PICTURE.into())],
+        (Some(DiffFormat::Pprof), folder) => {
             let folder = folder.clone().unwrap_or_default();
-            PROFILES.map(|name| Target::File(folder.join(name))).into()
+            PROFILES.map(|name| OutputTarget::File(folder.join(name))).into()
         }
     }
 }
 
 /// Writes a format.
-pub(super) fn write(args: &DiffArgs, format: Format, pair: &Pair<'_>) -> Result<(), Failure> {
+pub(super) fn write(args: &DiffArgs, format: DiffFormat, pair: &Pair<'_>) -> Result<(), Failure> {
     let per = args.per(pair);
     let metric = match pair.measure() {
         Measure::Wait => Metric::Wait,
@@ -40,19 +40,20 @@ pub(super) fn write(args: &DiffArgs, format: Format, pair: &Pair<'_>) -> Result<
     };
     let profiles = scaled(pair, per).map_err(|error| Failure::new(error.to_string()))?;
     match format {
-        Format::Flamegraph => flamegraph(args, &profiles, (metric, per)),
-        Format::Pprof => pprofs(args, &profiles, metric),
+        DiffFormat::Flamegraph => flamegraph(args, &profiles, metric, per),
+        DiffFormat::Pprof => pprofs(args, &profiles, metric),
     }
 }
 
 fn flamegraph(
     args: &DiffArgs,
     [before, after]: &[Profile; 2],
-    (metric, per): (Metric, Per),
+    metric: Metric,
+    per: Per,
 ) -> Result<(), Failure> {
     let widths = match args.widths {
-        Some(Side::Before) => Widths::Before,
-        Some(Side::After) => Widths::After,
+        Some(DiffSide::Before) => Widths::Before,
+        Some(DiffSide::After) => Widths::After,
         // Where most of it can be seen, be it what went or what came.
         None if amount(before, metric) > amount(after, metric) => Widths::Before,
         None => Widths::After,
@@ -61,7 +62,7 @@ fn flamegraph(
     let picture = Difference { before, after, metric, widths, subtitle: &subtitle };
     for target in targets(args) {
         target.write(|out| picture.write(out))?;
-        if let Target::File(path) = target {
+        if let OutputTarget::File(path) = target {
             let name = path.display().to_string();
             say_written(std::slice::from_ref(&path), &name, "xdg-open {}, or any browser");
         }
@@ -101,7 +102,7 @@ fn pprofs(args: &DiffArgs, profiles: &[Profile; 2], metric: Metric) -> Result<()
     let mut names = Vec::new();
     for (target, profile) in targets(args).into_iter().zip(profiles) {
         target.write(|out| pprof::stream(profile, &options, out))?;
-        if let Target::File(path) = target {
+        if let OutputTarget::File(path) = target {
             names.push(path.display().to_string());
         }
     }

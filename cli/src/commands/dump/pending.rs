@@ -7,7 +7,7 @@ use super::{
 };
 use crate::commands::{
     lock_names::{lock_name, shown_lock},
-    rendered::Stacks,
+    rendered::StackList,
 };
 use serde_json::json;
 use tyrion_formats::Recording;
@@ -15,7 +15,11 @@ use tyrion_model::{describe::Names, harmless, units};
 use tyrion_wire::{def::id, slot::Pending};
 
 /// A wait as JSON.
-pub fn record<'r>(stacks: &'r Stacks<'r>, log: &Recording, pending: &Pending) -> JsonRecord<'r, 1> {
+pub fn record<'r>(
+    stacks: &'r StackList<'r>,
+    log: &Recording,
+    pending: &Pending,
+) -> JsonRecord<'r, 1> {
     let names = Names(log);
     let owner = (pending.owner != id::UNKNOWN).then(|| names.thread(pending.owner));
     let record = json!({

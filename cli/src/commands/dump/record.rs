@@ -1,6 +1,6 @@
 //! Records in JSON, whose long parts are rendered while they are written.
 
-use crate::commands::{lock_names::LockNames, rendered::Stacks};
+use crate::commands::{lock_names::LockNames, rendered::StackList};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Value, json};
 use std::io::{self, BufWriter, Write};
@@ -9,7 +9,7 @@ use tyrion_wire::trace::HeldList;
 /// What may be too long to have in memory.
 pub enum Long<'r> {
     /// A stack.
-    Stack(&'r Stacks<'r>, u32),
+    Stack(&'r StackList<'r>, u32),
     /// A stack of which but one frame is known.
     Frame(&'r str),
     /// Locks that were held.

@@ -17,15 +17,15 @@ use tyrion_wire::{
 
 /// When and by whom something was done, in the times of the log.
 #[derive(Clone, Copy)]
-struct Moment {
+struct ThreadMoment {
     at_ns: u64,
     thread: u32,
 }
 
 impl Dump<'_> {
     /// A record of trace mode, at its moment.
-    fn moment(&self, noted: &Noted<Note<'_>>) -> Moment {
-        Moment { at_ns: self.since_start(noted.at_ns), thread: noted.thread }
+    fn moment(&self, noted: &Noted<Note<'_>>) -> ThreadMoment {
+        ThreadMoment { at_ns: self.since_start(noted.at_ns), thread: noted.thread }
     }
 
     /// A record among the waits.
@@ -45,7 +45,7 @@ impl Dump<'_> {
         }
     }
 
-    fn hold(&mut self, out: &mut dyn Write, moment: Moment, hold: &Hold) -> io::Result<()> {
+    fn hold(&mut self, out: &mut dyn Write, moment: ThreadMoment, hold: &Hold) -> io::Result<()> {
         let Hold { hold_ns, place, class, hash, .. } = *hold;
         let lock = self.lock_names.lock(Held { place, class, hash });
         if hold_ns < self.window.min_wait_ns || !self.lock_names.wants(&lock) {
@@ -93,7 +93,7 @@ impl Dump<'_> {
     fn instance(
         &mut self,
         out: &mut dyn Write,
-        moment: Moment,
+        moment: ThreadMoment,
         instance: &Instance,
     ) -> io::Result<()> {
         let lock = self.lock_names.lock(held(instance));
@@ -119,7 +119,12 @@ impl Dump<'_> {
         )
     }
 
-    fn blame(&mut self, out: &mut dyn Write, moment: Moment, blame: &Blame) -> io::Result<()> {
+    fn blame(
+        &mut self,
+        out: &mut dyn Write,
+        moment: ThreadMoment,
+        blame: &Blame,
+    ) -> io::Result<()> {
         let wanted = self.thread(moment.thread).1 || self.thread(blame.waiter).1;
         if !wanted || blame.charged_ns < self.window.min_wait_ns {
             return Ok(());
@@ -156,7 +161,12 @@ impl Dump<'_> {
         self.end_with_stack(out, site.stack)
     }
 
-    fn nest(&mut self, out: &mut dyn Write, moment: Moment, nest: &Nest<'_>) -> io::Result<()> {
+    fn nest(
+        &mut self,
+        out: &mut dyn Write,
+        moment: ThreadMoment,
+        nest: &Nest<'_>,
+    ) -> io::Result<()> {
         let inner = self.lock_names.lock(nest.inner);
         let wants = |held| self.lock_names.wants(&self.lock_names.lock(held));
         if !self.lock_names.wants(&inner) && !nest.outer.iter().any(wants) {

@@ -32,7 +32,7 @@ const OWN: &str = "own.sample_ns";
 pub struct SampleSums {
     /// Records of samples, whatever the filter.
     pub records: u64,
-    seen: Seen,
+    seen: ThreadStates,
     period_ns: Option<u64>,
     /// Which threads, as the log has it.
     threads_regex: Option<String>,
@@ -41,15 +41,15 @@ pub struct SampleSums {
 
 /// Some samples.
 #[derive(Clone, Copy, Default)]
-struct Sums {
+struct SampleCounts {
     /// Snapshots of a thread.
     samples: u64,
     wall_ns: u64,
     cpu_ns: u64,
 }
 
-impl Sums {
-    fn add(&mut self, other: Sums) {
+impl SampleCounts {
+    fn add(&mut self, other: SampleCounts) {
         self.samples = self.samples.saturating_add(other.samples);
         self.wall_ns = self.wall_ns.saturating_add(other.wall_ns);
         self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
@@ -61,21 +61,21 @@ impl Sums {
 }
 
 /// The threads that were sampled and what they were doing.
-struct Seen {
-    all: Sums,
+struct ThreadStates {
+    all: SampleCounts,
     /// As the JVM told them, in the order of their codes.
-    states: BTreeMap<ThreadState, Sums>,
+    states: BTreeMap<ThreadState, SampleCounts>,
     /// As outputs show them.
-    shown_as: BTreeMap<State, Sums>,
+    shown_as: BTreeMap<State, SampleCounts>,
     /// How many.
     threads: u64,
 }
 
 /// What the records of some chunks say.
 #[derive(Default)]
-struct Found {
+struct SampleRecords {
     records: u64,
-    states: HashMap<(ThreadState, State), Sums>,
+    states: HashMap<(ThreadState, State), SampleCounts>,
     threads: HashSet<u32>,
 }
 
@@ -87,7 +87,7 @@ pub fn sum(log: &Recording, filter: &Filter) -> Option<SampleSums> {
     if !log.has_sampling() && !statistics.contains_key(RECORDS) {
         return None;
     }
-    let found = Found::read(log, filter);
+    let found = SampleRecords::read(log, filter);
     let records = found.records;
     Some(SampleSums {
         records,
@@ -98,16 +98,16 @@ pub fn sum(log: &Recording, filter: &Filter) -> Option<SampleSums> {
     })
 }
 
-impl Found {
+impl SampleRecords {
     /// Reads all records, on all workers of the current rayon pool. Damage is
     /// told by whoever reads the waits.
-    fn read(log: &Recording, filter: &Filter) -> Found {
+    fn read(log: &Recording, filter: &Filter) -> SampleRecords {
         let (wanted, samples) = (RecordFilter::new(log, filter), SampleFilter::new(log, filter));
         let part = |sampled: &Noted<Sample>| {
             wanted.part(log, sampled).filter(|_| samples.is_wanted(sampled))
         };
         let chunks = log.event_chunks().par_iter();
-        let found = chunks.fold(Found::default, |mut found, chunk| {
+        let found = chunks.fold(SampleRecords::default, |mut found, chunk| {
             if let Ok(mut events) = log.events(chunk) {
                 events.visit_all(|entry| {
                     if let Entry::Note(noted) = entry
@@ -120,7 +120,7 @@ impl Found {
             }
             found
         });
-        found.reduce(Found::default, Found::merge)
+        found.reduce(SampleRecords::default, SampleRecords::merge)
     }
 
     /// Takes a record up, as far as it is wanted.
@@ -132,13 +132,14 @@ impl Found {
     ) {
         self.records += 1;
         if let Some(SampleTotals { snapshots: samples, wall_ns, cpu_ns }) = part {
-            let (sums, shown_as) = (Sums { samples, wall_ns, cpu_ns }, reader.state(sampled));
+            let (sums, shown_as) =
+                (SampleCounts { samples, wall_ns, cpu_ns }, reader.state(sampled));
             self.states.entry((sampled.state(), shown_as)).or_default().add(sums);
             self.threads.insert(sampled.thread);
         }
     }
 
-    fn merge(mut self, other: Found) -> Found {
+    fn merge(mut self, other: SampleRecords) -> SampleRecords {
         self.records += other.records;
         for (states, sums) in other.states {
             self.states.entry(states).or_default().add(sums);
@@ -147,17 +148,17 @@ impl Found {
         self
     }
 
-    fn seen(self) -> Seen {
-        let mut all = Sums::default();
-        let mut states: BTreeMap<ThreadState, Sums> = BTreeMap::new();
-        let mut shown_as: BTreeMap<State, Sums> = BTreeMap::new();
+    fn seen(self) -> ThreadStates {
+        let mut all = SampleCounts::default();
+        let mut states: BTreeMap<ThreadState, SampleCounts> = BTreeMap::new();
+        let mut shown_as: BTreeMap<State, SampleCounts> = BTreeMap::new();
         for ((told, read), sums) in self.states {
             all.add(sums);
             states.entry(told).or_default().add(sums);
             shown_as.entry(read).or_default().add(sums);
         }
         let threads = self.threads.len() as u64;
-        Seen { all, states, shown_as, threads }
+        ThreadStates { all, states, shown_as, threads }
     }
 }
 
@@ -231,7 +232,7 @@ impl SampleSums {
     }
 }
 
-fn by_name<S: Copy>(states: &BTreeMap<S, Sums>, name: fn(S) -> &'static str) -> Value {
+fn by_name<S: Copy>(states: &BTreeMap<S, SampleCounts>, name: fn(S) -> &'static str) -> Value {
     let states = states.iter().map(|(&state, sums)| (name(state).to_owned(), sums.to_json()));
     Value::Object(states.collect())
 }

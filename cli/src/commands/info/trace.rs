@@ -4,7 +4,7 @@ mod found;
 
 use super::is_imported;
 use crate::commands::lock_names::LockNames;
-use found::{Found, Instances};
+use found::{InstanceCounts, TraceRecords};
 use serde_json::{Map, Value, json};
 use std::{
     collections::BTreeMap,
@@ -32,12 +32,12 @@ pub struct TraceSums {
     hold: HoldMode,
     /// `None` when the filter asks for a time or a duration, which acquisitions
     /// do not have.
-    taken: Option<Sums>,
+    taken: Option<AcquisitionTotals>,
     /// Number and durations of charged waits; `None` when the filter asks for
     /// a duration.
     blamed: Option<(u64, u64)>,
     /// `None` when instances are not told apart.
-    instances: Option<Instances>,
+    instances: Option<InstanceCounts>,
     /// Acquisitions of instances that the table had no room for.
     unidentified: u64,
     /// Pairs of locks, one taken while the other was held.
@@ -49,7 +49,7 @@ pub struct TraceSums {
 
 /// Sums over acquisitions.
 #[derive(Clone, Copy, Default)]
-struct Sums {
+struct AcquisitionTotals {
     acquisitions: u64,
     uncounted: u64,
     acquisitions_error: u64,
@@ -61,9 +61,9 @@ struct Sums {
     longest_ns: u64,
 }
 
-impl Sums {
-    fn of(profile: &Profile) -> Sums {
-        let mut sums = Sums::default();
+impl AcquisitionTotals {
+    fn of(profile: &Profile) -> AcquisitionTotals {
+        let mut sums = AcquisitionTotals::default();
         profile.sections.iter().for_each(|section| sums.add(section));
         sums
     }
@@ -98,7 +98,7 @@ pub fn sum(
         return None;
     }
     let window = filter.window(log);
-    let found = Found::read(log, filter);
+    let found = TraceRecords::read(log, filter);
     let lock_names = LockNames::new(log, filter);
     let cells = log.acquisition_chunks().iter().flat_map(|chunk| log.acquisitions(chunk));
     let blames = profile.blames.iter().filter(|blame| charged.contains(blame.kind));
@@ -108,7 +108,7 @@ pub fn sum(
     Some(TraceSums {
         records: found.records,
         hold: log.hold_mode(),
-        taken: window.is_open().then(|| Sums::of(profile)),
+        taken: window.is_open().then(|| AcquisitionTotals::of(profile)),
         blamed: (window.min_wait_ns == 0)
             .then(|| blames.map(|blame| (blame.count, blame.blamed_ns)).fold((0, 0), add)),
         instances: (log.option("identity").as_deref() != Some("false"))
@@ -246,9 +246,17 @@ impl TraceSums {
     }
 }
 
-impl Sums {
+impl AcquisitionTotals {
     fn rows(&self, hold: HoldMode, row: &mut impl FnMut(&str, &str) -> fmt::Result) -> fmt::Result {
-        let Sums { acquisitions, reentrant, failed, hold_ns, measured, longest_ns, .. } = *self;
+        let AcquisitionTotals {
+            acquisitions,
+            reentrant,
+            failed,
+            hold_ns,
+            measured,
+            longest_ns,
+            ..
+        } = *self;
         let text = format!(
             "{}, besides {} reentrant and {} failed",
             units::thousands(acquisitions),
@@ -274,7 +282,7 @@ impl Sums {
 
     /// What of these numbers was not counted, but estimated from bursts.
     fn estimated(&self) -> Option<String> {
-        let Sums { uncounted, acquisitions_error: error, reentrant_error, .. } = *self;
+        let AcquisitionTotals { uncounted, acquisitions_error: error, reentrant_error, .. } = *self;
         if (uncounted, error, reentrant_error) == (0, 0, 0) {
             return None;
         }

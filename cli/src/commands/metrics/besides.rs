@@ -37,14 +37,14 @@ impl Cpu {
 
 /// How many waits there was no room for: for locks, and others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lost {
+pub struct LostWaits {
     pub contention: u64,
     pub other: u64,
 }
 
-impl Lost {
-    fn plus(self, more: Lost) -> Lost {
-        Lost {
+impl LostWaits {
+    fn plus(self, more: LostWaits) -> LostWaits {
+        LostWaits {
             contention: self.contention.saturating_add(more.contention),
             other: self.other.saturating_add(more.other),
         }
@@ -54,9 +54,9 @@ impl Lost {
 /// The same of each file: each counts its own.
 #[derive(Debug, Default)]
 pub struct Losses {
-    files: BTreeMap<FileNumber, Lost>,
+    files: BTreeMap<FileNumber, LostWaits>,
     /// Of files that are not looked at any more.
-    earlier: Lost,
+    earlier: LostWaits,
 }
 
 impl Losses {
@@ -80,7 +80,7 @@ impl Losses {
     }
 
     /// Of all files together.
-    pub fn all(&self) -> Lost {
+    pub fn all(&self) -> LostWaits {
         self.files.values().fold(self.earlier, |all, lost| all.plus(*lost))
     }
 }

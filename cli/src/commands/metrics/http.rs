@@ -92,7 +92,7 @@ impl Server {
     }
 
     fn serve(&self, stream: TcpStream, page: &Arc<Page>, open: &Arc<AtomicUsize>) {
-        let place = Place::take(open);
+        let place = ConnectionSlot::take(open);
         if place.is_beyond {
             refuse(stream);
             return;
@@ -108,19 +108,19 @@ impl Server {
 }
 
 /// One of so many connections at a time, until it is dropped.
-struct Place {
+struct ConnectionSlot {
     open: Arc<AtomicUsize>,
     is_beyond: bool,
 }
 
-impl Place {
-    fn take(open: &Arc<AtomicUsize>) -> Place {
+impl ConnectionSlot {
+    fn take(open: &Arc<AtomicUsize>) -> ConnectionSlot {
         let is_beyond = open.fetch_add(1, Relaxed) >= MOST_CONNECTIONS;
-        Place { open: Arc::clone(open), is_beyond }
+        ConnectionSlot { open: Arc::clone(open), is_beyond }
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.open.fetch_sub(1, Relaxed);
     }

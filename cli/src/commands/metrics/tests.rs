@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use super::{
-    text::{self, Format},
-    watched::{Options, Watched},
+    text::{self, TextFormat},
+    watched::{FollowedLog, Options},
 };
 use crate::{live::feed::Life, logs::Here};
 use std::{collections::BTreeSet, fs::File, io::Cursor, path::Path, rc::Rc};
@@ -21,12 +21,12 @@ use tyrion_model::filter::Kinds;
 
 const OPTIONS: fn() -> Options = || Options { kinds: Kinds::contention(), max_locks: 100 };
 
-fn watch(path: &Path) -> Watched {
-    Watched::open(Rc::new(Here), path, OPTIONS()).unwrap()
+fn watch(path: &Path) -> FollowedLog {
+    FollowedLog::open(Rc::new(Here), path, OPTIONS()).unwrap()
 }
 
-fn shown(watched: &Watched) -> String {
-    text::write(&watched.families(), Format::Prometheus)
+fn shown(watched: &FollowedLog) -> String {
+    text::write(&watched.families(), TextFormat::Prometheus)
 }
 
 /// The value of a sample, as it is written.
@@ -106,7 +106,7 @@ fn a_recording_is_counted_file_after_file_and_one_after_another() {
     };
     write("a.log", volume(RecordingState::Closed, "one", "0", 1_000_000));
     let mut watched = watch(&path("a.log"));
-    let check = |watched: &Watched, files: u64, wait_ns: &str| {
+    let check = |watched: &FollowedLog, files: u64, wait_ns: &str| {
         let text = shown(watched);
         let expect = |sample: &str, expected: &str| assert_eq!(value(&text, sample), expected);
         expect(&format!("tyrion_waits_total{CACHE}"), &(2 * files).to_string());

@@ -4,26 +4,26 @@ use std::fmt::{self, Write};
 
 /// How a text is to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum TextFormat {
     /// OpenMetrics 1.0.
     OpenMetrics,
     /// The text format of Prometheus, 0.0.4.
     Prometheus,
 }
 
-impl Format {
+impl TextFormat {
     /// Its media type.
     pub fn media_type(self) -> &'static str {
         match self {
-            Format::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
-            Format::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
+            TextFormat::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            TextFormat::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
         }
     }
 }
 
 /// What a family is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Type {
+pub enum MetricType {
     Counter,
     Gauge,
     Histogram,
@@ -38,72 +38,72 @@ pub enum Type {
 pub struct Family {
     /// Without `_total` and `_info`; ends with the unit, if there is one.
     pub name: &'static str,
-    pub metric_type: Type,
+    pub metric_type: MetricType,
     pub unit: Option<&'static str>,
     /// A sentence.
     pub help: &'static str,
-    pub samples: Vec<Sample>,
+    pub samples: Vec<MetricSample>,
 }
 
 /// A value, and which one of its family it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sample {
+pub struct MetricSample {
     /// What follows the family's name: `_total`.
     pub suffix: &'static str,
     pub labels: Vec<(&'static str, String)>,
-    pub value: Value,
+    pub value: MetricValue,
 }
 
 /// A number, which no format rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum MetricValue {
     Count(u64),
     /// Nanoseconds, which are written as seconds.
     Ns(u64),
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for MetricValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Value::Count(count) => write!(f, "{count}"),
+            MetricValue::Count(count) => write!(f, "{count}"),
             // Not through a floating-point number, which would round it.
-            Value::Ns(ns) => write!(f, "{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000),
+            MetricValue::Ns(ns) => write!(f, "{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000),
         }
     }
 }
 
 /// Writes families.
-pub fn write(families: &[Family], format: Format) -> String {
+pub fn write(families: &[Family], format: TextFormat) -> String {
     let mut out = String::new();
     for family in families {
         // Writing into a string cannot fail.
         let _ = write_family(&mut out, family, format);
     }
-    if format == Format::OpenMetrics {
+    if format == TextFormat::OpenMetrics {
         out.push_str("# EOF\n");
     }
     out
 }
 
-fn write_family(out: &mut String, family: &Family, format: Format) -> fmt::Result {
+fn write_family(out: &mut String, family: &Family, format: TextFormat) -> fmt::Result {
     let Family { name, metric_type, unit, help, samples } = family;
     let (name, type_name) = match (format, metric_type) {
         // OpenMetrics has the family's name here, the older format the sample's.
-        (Format::Prometheus, Type::Counter) => (format!("{name}_total"), "counter"),
-        (Format::Prometheus, Type::Info) => (format!("{name}_info"), "gauge"),
-        (Format::Prometheus, Type::StateSet) => ((*name).to_owned(), "gauge"),
-        (_, Type::Counter) => ((*name).to_owned(), "counter"),
-        (_, Type::Gauge) => ((*name).to_owned(), "gauge"),
-        (_, Type::Histogram) => ((*name).to_owned(), "histogram"),
-        (_, Type::Info) => ((*name).to_owned(), "info"),
-        (_, Type::StateSet) => ((*name).to_owned(), "stateset"),
+        (TextFormat::Prometheus, MetricType::Counter) => (format!("{name}_total"), "counter"),
+        (TextFormat::Prometheus, MetricType::Info) => (format!("{name}_info"), "gauge"),
+        (TextFormat::Prometheus, MetricType::StateSet) => ((*name).to_owned(), "gauge"),
+        (_, MetricType::Counter) => ((*name).to_owned(), "counter"),
+        (_, MetricType::Gauge) => ((*name).to_owned(), "gauge"),
+        (_, MetricType::Histogram) => ((*name).to_owned(), "histogram"),
+        (_, MetricType::Info) => ((*name).to_owned(), "info"),
+        (_, MetricType::StateSet) => ((*name).to_owned(), "stateset"),
     };
     writeln!(out, "# HELP {name} {help}")?;
     writeln!(out, "# TYPE {name} {type_name}")?;
-    if let (Format::OpenMetrics, Some(unit)) = (format, unit) {
+    if let (TextFormat::OpenMetrics, Some(unit)) = (format, unit) {
         writeln!(out, "# UNIT {name} {unit}")?;
     }
-    for Sample { suffix, labels, value } in samples {
+    for MetricSample { suffix, labels, value } in samples {
         write!(out, "{}{suffix}", family.name)?;
         let mut before = '{';
         for (label, text) in labels {
@@ -136,27 +136,27 @@ fn escape(out: &mut String, text: &str) {
 mod tests {
     use super::*;
 
-    fn family(metric_type: Type, suffix: &'static str, value: Value) -> Family {
+    fn family(metric_type: MetricType, suffix: &'static str, value: MetricValue) -> Family {
         let labels = vec![("lock", "a\\b\"c\nd{é}".to_owned()), ("kind", "monitor".to_owned())];
-        let samples = vec![Sample { suffix, labels, value }];
+        let samples = vec![MetricSample { suffix, labels, value }];
         let (name, help) = ("tyrion_wait_seconds", "How long.");
         Family { name, metric_type, unit: Some("seconds"), help, samples }
     }
 
     #[test]
     fn both_formats_are_as_specified() {
-        let families = [family(Type::Counter, "_total", Value::Ns(1_000_000_007))];
+        let families = [family(MetricType::Counter, "_total", MetricValue::Ns(1_000_000_007))];
         let sample = "tyrion_wait_seconds_total{lock=\"a\\\\b\\\"c\\nd{é}\",kind=\"monitor\"} \
                       1.000000007\n";
         assert_eq!(
-            write(&families, Format::OpenMetrics),
+            write(&families, TextFormat::OpenMetrics),
             format!(
                 "# HELP tyrion_wait_seconds How long.\n# TYPE tyrion_wait_seconds counter\n\
                  # UNIT tyrion_wait_seconds seconds\n{sample}# EOF\n"
             )
         );
         assert_eq!(
-            write(&families, Format::Prometheus),
+            write(&families, TextFormat::Prometheus),
             format!(
                 "# HELP tyrion_wait_seconds_total How long.\n\
                  # TYPE tyrion_wait_seconds_total counter\n{sample}"
@@ -167,17 +167,19 @@ mod tests {
     #[test]
     fn what_prometheus_does_not_know_is_a_gauge() {
         for (metric_type, open, earlier) in [
-            (Type::Info, "tyrion_wait_seconds info", "tyrion_wait_seconds_info gauge"),
-            (Type::StateSet, "tyrion_wait_seconds stateset", "tyrion_wait_seconds gauge"),
-            (Type::Gauge, "tyrion_wait_seconds gauge", "tyrion_wait_seconds gauge"),
+            (MetricType::Info, "tyrion_wait_seconds info", "tyrion_wait_seconds_info gauge"),
+            (MetricType::StateSet, "tyrion_wait_seconds stateset", "tyrion_wait_seconds gauge"),
+            (MetricType::Gauge, "tyrion_wait_seconds gauge", "tyrion_wait_seconds gauge"),
         ] {
-            let families = [family(metric_type, "", Value::Count(1))];
-            for (format, told) in [(Format::OpenMetrics, open), (Format::Prometheus, earlier)] {
+            let families = [family(metric_type, "", MetricValue::Count(1))];
+            for (format, told) in
+                [(TextFormat::OpenMetrics, open), (TextFormat::Prometheus, earlier)]
+            {
                 let text = write(&families, format);
                 assert!(text.contains(&format!("# TYPE {told}\n")), "{text}");
             }
         }
-        assert_eq!(write(&[], Format::OpenMetrics), "# EOF\n");
+        assert_eq!(write(&[], TextFormat::OpenMetrics), "# EOF\n");
     }
 
     #[test]
@@ -190,8 +192,8 @@ mod tests {
             (9_007_199_254_740_993, "9007199.254740993"),
             (u64::MAX, "18446744073.709551615"),
         ] {
-            assert_eq!(Value::Ns(ns).to_string(), text);
+            assert_eq!(MetricValue::Ns(ns).to_string(), text);
         }
-        assert_eq!(Value::Count(u64::MAX).to_string(), "18446744073709551615");
+        assert_eq!(MetricValue::Count(u64::MAX).to_string(), "18446744073709551615");
     }
 }

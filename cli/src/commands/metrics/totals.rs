@@ -3,10 +3,10 @@
 
 mod delta;
 
+use delta::AcquisitionCounts;
 pub use delta::Delta;
-use delta::Taken;
 
-use crate::live::{FileNumber, telling::Telling};
+use crate::live::{FileNumber, telling::TellingClasses};
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, HashMap},
@@ -32,7 +32,7 @@ const KINDS: usize = WaitKind::ALL.len();
 
 /// How often and how long a lock was waited for in one way, taken and held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sums {
+pub struct LockTotals {
     pub waits: u64,
     pub wait_ns: u64,
     pub acquisitions: u64,
@@ -41,8 +41,8 @@ pub struct Sums {
     pub held_ns: u64,
 }
 
-impl Sums {
-    pub fn add(&mut self, more: &Sums) {
+impl LockTotals {
+    pub fn add(&mut self, more: &LockTotals) {
         for (sum, more) in [
             (&mut self.waits, more.waits),
             (&mut self.wait_ns, more.wait_ns),
@@ -57,10 +57,10 @@ impl Sums {
 
 /// Sums by the kind of wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OfKinds([Sums; KINDS]);
+pub struct OfKinds([LockTotals; KINDS]);
 
 impl OfKinds {
-    fn of(&mut self, kind: WaitKind) -> Option<&mut Sums> {
+    fn of(&mut self, kind: WaitKind) -> Option<&mut LockTotals> {
         self.0.get_mut(usize::from(kind.code()).checked_sub(1)?)
     }
 
@@ -71,13 +71,13 @@ impl OfKinds {
     }
 
     /// The sums of each kind.
-    pub fn iter(&self) -> impl Iterator<Item = (WaitKind, &Sums)> {
+    pub fn iter(&self) -> impl Iterator<Item = (WaitKind, &LockTotals)> {
         WaitKind::ALL.into_iter().zip(&self.0)
     }
 
     /// Those of all kinds.
-    fn all(&self) -> Sums {
-        let mut all = Sums::default();
+    fn all(&self) -> LockTotals {
+        let mut all = LockTotals::default();
         self.0.iter().for_each(|sums| all.add(sums));
         all
     }
@@ -101,7 +101,7 @@ impl Default for Histogram {
 
 /// What was counted so far.
 #[derive(Debug)]
-pub struct Totals {
+pub struct MetricTotals {
     kinds: Kinds,
     max_locks: usize,
     /// The locks that have series of their own, in the order in which they got them.
@@ -112,13 +112,13 @@ pub struct Totals {
     /// How long those were waited for, by name.
     others_ns: HashMap<String, u64>,
     durations: [Histogram; KINDS],
-    telling: Telling,
+    telling: TellingClasses,
 }
 
-impl Totals {
+impl MetricTotals {
     /// Of these kinds of waits, with series for at most so many locks.
-    pub fn new(kinds: Kinds, max_locks: usize) -> Totals {
-        Totals {
+    pub fn new(kinds: Kinds, max_locks: usize) -> MetricTotals {
+        MetricTotals {
             kinds,
             max_locks,
             own: Vec::new(),
@@ -126,7 +126,7 @@ impl Totals {
             other: OfKinds::default(),
             others_ns: HashMap::new(),
             durations: [Histogram::default(); KINDS],
-            telling: Telling::default(),
+            telling: TellingClasses::default(),
         }
     }
 
@@ -147,7 +147,7 @@ impl Totals {
     }
 
     /// All locks together.
-    pub fn all(&self) -> Sums {
+    pub fn all(&self) -> LockTotals {
         let mut all = self.other.all();
         self.own.iter().for_each(|(_, sums)| all.add(&sums.all()));
         all
@@ -205,7 +205,7 @@ impl Totals {
         logs: &[(FileNumber, &Recording)],
     ) -> BTreeMap<String, OfKinds> {
         let mut new: BTreeMap<String, OfKinds> = BTreeMap::new();
-        let mut add = |name: String, kind: WaitKind, more: &Sums| {
+        let mut add = |name: String, kind: WaitKind, more: &LockTotals| {
             if let Some(sums) = new.entry(name).or_default().of(kind) {
                 sums.add(more);
             }
@@ -216,7 +216,11 @@ impl Totals {
             }
             let (class, name) = of_site(log, &site);
             let (waits, wait_ns) = (waited.waits, waited.wait_ns);
-            add(self.name(&class, &name), site.kind, &Sums { waits, wait_ns, ..Sums::default() });
+            add(
+                self.name(&class, &name),
+                site.kind,
+                &LockTotals { waits, wait_ns, ..LockTotals::default() },
+            );
             let nth = usize::from(site.kind.code()).wrapping_sub(1);
             let Some(histogram) = self.durations.get_mut(nth) else { continue };
             histogram.wait_ns = histogram.wait_ns.saturating_add(wait_ns);
@@ -227,8 +231,13 @@ impl Totals {
         for (log, class, (id, place), taken) in delta.taken(logs) {
             if self.kinds.contains(place.kind) {
                 let (class, name) = of_place(log, id, class);
-                let &Taken { acquisitions, acquisitions_error, held_ns } = taken;
-                let sums = Sums { acquisitions, acquisitions_error, held_ns, ..Sums::default() };
+                let &AcquisitionCounts { acquisitions, acquisitions_error, held_ns } = taken;
+                let sums = LockTotals {
+                    acquisitions,
+                    acquisitions_error,
+                    held_ns,
+                    ..LockTotals::default()
+                };
                 add(self.name(&class, &name), place.kind, &sums);
             }
         }
@@ -245,10 +254,10 @@ impl Totals {
 
     /// The locks without a series of which something is new, with all that is known of
     /// them; those that were waited for longest first.
-    fn ranked(&self, new: &BTreeMap<String, OfKinds>) -> Vec<(String, Sums)> {
+    fn ranked(&self, new: &BTreeMap<String, OfKinds>) -> Vec<(String, LockTotals)> {
         // A class may be called as all the others are together.
         let without = new.keys().filter(|&name| name != OTHER && !self.by_name.contains_key(name));
-        let mut ranked: Vec<(String, Sums)> = without
+        let mut ranked: Vec<(String, LockTotals)> = without
             .map(|name| {
                 let mut sums = new.get(name).map(OfKinds::all).unwrap_or_default();
                 let earlier_ns = self.others_ns.get(name).copied().unwrap_or(0);

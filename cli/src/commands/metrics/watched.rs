@@ -4,11 +4,11 @@ use super::{
     besides::{Cpu, Losses},
     families,
     text::Family,
-    totals::{Delta, Totals},
+    totals::{Delta, MetricTotals},
 };
 use crate::{
     live::feed::{Feed, Life},
-    logs::{Files, now_ns},
+    logs::{LogFiles, now_ns},
     outcome::{Failure, tell},
 };
 use std::{
@@ -32,11 +32,11 @@ pub struct Options {
 }
 
 /// A recording, and those that had its log's name before.
-pub struct Watched {
-    files: Rc<dyn Files>,
+pub struct FollowedLog {
+    files: Rc<dyn LogFiles>,
     path: PathBuf,
     feed: Feed,
-    totals: Totals,
+    totals: MetricTotals,
     losses: Losses,
     start_wall_ns: Option<u64>,
     /// Of earlier recordings, and the present one.
@@ -44,19 +44,23 @@ pub struct Watched {
     cpu: Option<Cpu>,
 }
 
-impl Watched {
+impl FollowedLog {
     /// Opens a log and reads all of it.
     ///
     /// # Errors
     /// When it is no log, or cannot be read.
-    pub fn open(files: Rc<dyn Files>, path: &Path, options: Options) -> Result<Watched, Failure> {
+    pub fn open(
+        files: Rc<dyn LogFiles>,
+        path: &Path,
+        options: Options,
+    ) -> Result<FollowedLog, Failure> {
         let feed = Feed::open(COMMAND, Rc::clone(&files), path, |_| Begin::Start)?;
         let start_wall_ns = feed.log().and_then(Recording::known_start_wall_ns);
-        let mut watched = Watched {
+        let mut watched = FollowedLog {
             files,
             path: path.to_owned(),
             feed,
-            totals: Totals::new(options.kinds, options.max_locks),
+            totals: MetricTotals::new(options.kinds, options.max_locks),
             losses: Losses::default(),
             start_wall_ns,
             earlier_cpu: None,
@@ -117,7 +121,7 @@ impl Watched {
 
     /// The metrics as of the last look.
     pub fn families(&self) -> Vec<Family> {
-        families::of(&families::Seen {
+        families::of(&families::FamilySource {
             feed: &self.feed,
             totals: &self.totals,
             lost: self.losses.all(),

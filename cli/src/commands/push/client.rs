@@ -1,6 +1,6 @@
 //! Sends batches to a collector over HTTP.
 
-use super::headers::Header;
+use super::headers::HttpHeader;
 use crate::{gzip, outcome::Failure};
 use prost::Message;
 use std::{net::IpAddr, path::Path, sync::Arc, time::Duration};
@@ -22,7 +22,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
 /// What became of a batch.
 #[derive(Debug)]
-pub enum Answer {
+pub enum BatchOutcome {
     /// It was taken; the server may have something to say.
     Taken(Option<String>),
     /// It was not, and may be sent again, but not before so long.
@@ -35,7 +35,7 @@ pub enum Answer {
 pub struct Client {
     agent: Agent,
     url: String,
-    headers: Vec<Header>,
+    headers: Vec<HttpHeader>,
 }
 
 /// `ExportProfilesServiceResponse` of OTLP.
@@ -126,7 +126,7 @@ impl Client {
     /// When the file with certificates cannot be read, or has none.
     pub fn new(
         address: &Address,
-        headers: Vec<Header>,
+        headers: Vec<HttpHeader>,
         ca_file: Option<&Path>,
         timeout: Duration,
     ) -> Result<Client, Failure> {
@@ -149,10 +149,10 @@ impl Client {
     }
 
     /// Sends a batch once.
-    pub fn send(&self, batch: &[u8]) -> Answer {
+    pub fn send(&self, batch: &[u8]) -> BatchOutcome {
         let packed = match gzip::packed(batch) {
             Ok(packed) => packed,
-            Err(error) => return Answer::Refused(error.to_string()),
+            Err(error) => return BatchOutcome::Refused(error.to_string()),
         };
         let request = self.agent.post(&self.url);
         let request = self.headers.iter().fold(request, |it, (name, value)| it.header(name, value));
@@ -174,11 +174,11 @@ impl Client {
 }
 
 /// What an answer means, as OTLP says.
-fn answer(status: u16, after: Option<Duration>, body: &[u8]) -> Answer {
+fn answer(status: u16, after: Option<Duration>, body: &[u8]) -> BatchOutcome {
     match status {
         200..=299 => {
             let part = Response::decode(body).ok().and_then(|it| it.partial_success);
-            Answer::Taken(part.and_then(|part| {
+            BatchOutcome::Taken(part.and_then(|part| {
                 match (part.rejected_profiles, part.error_message) {
                     (0, text) if text.is_empty() => None,
                     (0, text) => Some(harmless_text(&text)),
@@ -188,8 +188,8 @@ fn answer(status: u16, after: Option<Duration>, body: &[u8]) -> Answer {
                 }
             }))
         }
-        429 | 502 | 503 | 504 => Answer::Later(words(status, body), after),
-        _ => Answer::Refused(words(status, body)),
+        429 | 502 | 503 | 504 => BatchOutcome::Later(words(status, body), after),
+        _ => BatchOutcome::Refused(words(status, body)),
     }
 }
 
@@ -207,19 +207,19 @@ fn harmless_text(text: &str) -> String {
     harmless::within(&harmless::text(text.trim()), LONGEST_TEXT).into_owned()
 }
 
-fn of_error(error: &ureq::Error) -> Answer {
+fn of_error(error: &ureq::Error) -> BatchOutcome {
     let text = harmless_text(&error.to_string());
     match error {
         ureq::Error::Io(io) if io.kind() == std::io::ErrorKind::InvalidData => {
-            Answer::Refused(text)
+            BatchOutcome::Refused(text)
         }
         ureq::Error::Io(_)
         | ureq::Error::Timeout(_)
         | ureq::Error::HostNotFound
         | ureq::Error::ConnectionFailed
         | ureq::Error::Protocol(_)
-        | ureq::Error::ConnectProxyFailed(_) => Answer::Later(text, None),
-        _ => Answer::Refused(text),
+        | ureq::Error::ConnectProxyFailed(_) => BatchOutcome::Later(text, None),
+        _ => BatchOutcome::Refused(text),
     }
 }
 
@@ -270,23 +270,25 @@ mod tests {
 
     #[test]
     fn answers_mean_what_otlp_says() {
-        assert!(matches!(answer(200, None, &[]), Answer::Taken(None)));
+        assert!(matches!(answer(200, None, &[]), BatchOutcome::Taken(None)));
         // Cut short: it was taken all the same.
-        assert!(matches!(answer(200, None, &[10, 200]), Answer::Taken(None)));
+        assert!(matches!(answer(200, None, &[10, 200]), BatchOutcome::Taken(None)));
         let part = PartialSuccess { rejected_profiles: 2, error_message: "no\nroom".to_owned() };
         let part = Response { partial_success: Some(part) }.encode_to_vec();
-        let Answer::Taken(Some(said)) = answer(200, None, &part) else { panic!("taken") };
+        let BatchOutcome::Taken(Some(said)) = answer(200, None, &part) else { panic!("taken") };
         assert!(said.contains("2 profiles") && !said.contains('\n'), "{said}");
         let seconds = Some(Duration::from_secs(7));
-        assert!(matches!(answer(503, seconds, &[]), Answer::Later(_, after) if after == seconds));
+        assert!(
+            matches!(answer(503, seconds, &[]), BatchOutcome::Later(_, after) if after == seconds)
+        );
         for status in [429, 502, 504] {
-            assert!(matches!(answer(status, None, b"x"), Answer::Later(..)), "{status}");
+            assert!(matches!(answer(status, None, b"x"), BatchOutcome::Later(..)), "{status}");
         }
         for status in [301, 400, 401, 403, 404, 413, 500] {
-            assert!(matches!(answer(status, None, b"x"), Answer::Refused(_)), "{status}");
+            assert!(matches!(answer(status, None, b"x"), BatchOutcome::Refused(_)), "{status}");
         }
         let status = Status { code: 16, message: "no token".to_owned() }.encode_to_vec();
-        let Answer::Refused(said) = answer(401, None, &status) else { panic!("refused") };
+        let BatchOutcome::Refused(said) = answer(401, None, &status) else { panic!("refused") };
         assert_eq!(said, "status 401: no token");
     }
 }

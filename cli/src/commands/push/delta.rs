@@ -9,12 +9,12 @@ use tyrion_model::profile::{AcquisitionRow, NO_OWNER, Profile, SampleRow, WaitRo
 /// How many numbers a row has at most.
 const NUMBERS: usize = 5;
 /// The numbers of a row.
-pub type Numbers = [u64; NUMBERS];
+pub type RowNumbers = [u64; NUMBERS];
 
 /// What tells rows apart, in this run of the program and the next. It has no names, which
 /// a log may learn after the first waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key {
+pub struct RowKey {
     /// Who, where, what for and in which way, as a hash.
     pub row: u64,
     /// The id of the owner's thread and 1; 0 if there is none. Who it was may be known
@@ -23,14 +23,14 @@ pub struct Key {
 }
 
 /// What was sent of a log so far.
-pub type Sent = HashMap<Key, Numbers>;
+pub type SentRows = HashMap<RowKey, RowNumbers>;
 
 /// Rows that are to be sent, and what will have been sent with them.
 pub struct Delta {
     /// The profile with nothing but what is new.
     pub profile: Profile,
     /// The numbers that each row adds to what was sent.
-    pub adds: Vec<(Key, Numbers)>,
+    pub adds: Vec<(RowKey, RowNumbers)>,
 }
 
 /// FNV-1a of 64 bits (draft-eastlake-fnv): the same in every version of the program.
@@ -89,78 +89,78 @@ impl<'p> Parts<'p> {
         Parts { profile, stacks, locks }
     }
 
-    fn key(&self, sort: u8, thread: u32, stack: u32, lock: u32, way: u64) -> Key {
+    fn key(&self, sort: u8, thread: u32, stack: u32, lock: u32, way: u64) -> RowKey {
         let at = |table: &[u64], at: u32| table.get(at as usize).copied().unwrap_or(0);
         let thread = self.profile.threads.get(thread as usize).map_or(0, |it| it.java_id);
         let row = Hash::new(sort).number(thread).number(at(&self.stacks, stack));
-        Key { row: row.number(at(&self.locks, lock)).number(way).0, owner: 0 }
+        RowKey { row: row.number(at(&self.locks, lock)).number(way).0, owner: 0 }
     }
 }
 
 /// A row of a profile.
-trait Row {
-    fn key(&self, parts: &Parts<'_>) -> Key;
-    fn numbers(&self) -> Numbers;
-    fn set(&mut self, numbers: Numbers);
+trait ProfileRow {
+    fn key(&self, parts: &Parts<'_>) -> RowKey;
+    fn numbers(&self) -> RowNumbers;
+    fn set(&mut self, numbers: RowNumbers);
 }
 
-impl Row for WaitRow {
-    fn key(&self, parts: &Parts<'_>) -> Key {
+impl ProfileRow for WaitRow {
+    fn key(&self, parts: &Parts<'_>) -> RowKey {
         let owners = &parts.profile.owners;
         let owner = match self.owner {
             NO_OWNER => 0,
             owner => owners.get(owner as usize).map_or(0, |it| it.java_id.saturating_add(1)),
         };
         let way = u64::from(self.kind.code());
-        Key { owner, ..parts.key(b'w', self.thread, self.stack, self.lock, way) }
+        RowKey { owner, ..parts.key(b'w', self.thread, self.stack, self.lock, way) }
     }
 
-    fn numbers(&self) -> Numbers {
+    fn numbers(&self) -> RowNumbers {
         [self.count, self.wait_ns, 0, 0, 0]
     }
 
-    fn set(&mut self, [count, wait_ns, ..]: Numbers) {
+    fn set(&mut self, [count, wait_ns, ..]: RowNumbers) {
         (self.count, self.wait_ns) = (count, wait_ns);
     }
 }
 
-impl Row for AcquisitionRow {
-    fn key(&self, parts: &Parts<'_>) -> Key {
+impl ProfileRow for AcquisitionRow {
+    fn key(&self, parts: &Parts<'_>) -> RowKey {
         parts.key(b'a', self.thread, self.stack, self.lock, u64::from(self.kind.code()))
     }
 
-    fn numbers(&self) -> Numbers {
+    fn numbers(&self) -> RowNumbers {
         let errors = [self.acquisitions_error, self.reentrant_error];
         [self.acquisitions, self.reentrant, self.hold_ns, errors[0], errors[1]]
     }
 
     /// Errors are sent as what they have grown by, so that what is sent adds up to those of
     /// the whole.
-    fn set(&mut self, [acquisitions, reentrant, hold_ns, error, reentrant_error]: Numbers) {
+    fn set(&mut self, [acquisitions, reentrant, hold_ns, error, reentrant_error]: RowNumbers) {
         (self.acquisitions, self.reentrant, self.hold_ns) = (acquisitions, reentrant, hold_ns);
         (self.acquisitions_error, self.reentrant_error) = (error, reentrant_error);
     }
 }
 
-impl Row for SampleRow {
-    fn key(&self, parts: &Parts<'_>) -> Key {
+impl ProfileRow for SampleRow {
+    fn key(&self, parts: &Parts<'_>) -> RowKey {
         let way = self.state as u64 * 256 + self.kind.map_or(0, |kind| u64::from(kind.code()));
         parts.key(b's', self.thread, self.stack, self.lock, way)
     }
 
-    fn numbers(&self) -> Numbers {
+    fn numbers(&self) -> RowNumbers {
         [self.count, self.wall_ns, self.cpu_ns, 0, 0]
     }
 
-    fn set(&mut self, [count, wall_ns, cpu_ns, ..]: Numbers) {
+    fn set(&mut self, [count, wall_ns, cpu_ns, ..]: RowNumbers) {
         (self.count, self.wall_ns, self.cpu_ns) = (count, wall_ns, cpu_ns);
     }
 }
 
 /// What of a profile was not sent yet. Blame and who ended waits are left out: they are
 /// known for whole logs only.
-pub fn since(mut profile: Profile, sent: &Sent) -> Delta {
-    let mut sent_of_rows: HashMap<u64, Numbers> = HashMap::new();
+pub fn since(mut profile: Profile, sent: &SentRows) -> Delta {
+    let mut sent_of_rows: HashMap<u64, RowNumbers> = HashMap::new();
     for (key, numbers) in sent {
         add(sent_of_rows.entry(key.row).or_default(), *numbers);
     }
@@ -170,7 +170,7 @@ pub fn since(mut profile: Profile, sent: &Sent) -> Delta {
         acquisitions: profile.acquisitions.iter().map(|row| row.key(&parts)).collect(),
         samples: profile.samples.iter().map(|row| row.key(&parts)).collect(),
     };
-    let known = Known { sent, sent_of_rows };
+    let known = DefinitionKeys { sent, sent_of_rows };
     let mut adds = Vec::new();
     known.keep_new(&mut profile.waits, &keys.waits, &mut adds);
     known.keep_new(&mut profile.acquisitions, &keys.acquisitions, &mut adds);
@@ -184,25 +184,30 @@ pub fn since(mut profile: Profile, sent: &Sent) -> Delta {
 
 /// The keys of all rows, in their order.
 struct Keys {
-    waits: Vec<Key>,
-    acquisitions: Vec<Key>,
-    samples: Vec<Key>,
+    waits: Vec<RowKey>,
+    acquisitions: Vec<RowKey>,
+    samples: Vec<RowKey>,
 }
 
-struct Known<'s> {
-    sent: &'s Sent,
+struct DefinitionKeys<'s> {
+    sent: &'s SentRows,
     /// The same without owners.
-    sent_of_rows: HashMap<u64, Numbers>,
+    sent_of_rows: HashMap<u64, RowNumbers>,
 }
 
-impl Known<'_> {
+impl DefinitionKeys<'_> {
     /// Leaves what is new of rows, each with what it adds to `adds`.
     ///
     /// If less is known now of one owner than was sent, and more of another, then only as
     /// much of the other is new as the sum over owners has grown.
-    fn keep_new<R: Row>(&self, rows: &mut Vec<R>, keys: &[Key], adds: &mut Vec<(Key, Numbers)>) {
-        let mut now: HashMap<Key, Numbers> = HashMap::new();
-        let mut room: HashMap<u64, Numbers> = HashMap::new();
+    fn keep_new<R: ProfileRow>(
+        &self,
+        rows: &mut Vec<R>,
+        keys: &[RowKey],
+        adds: &mut Vec<(RowKey, RowNumbers)>,
+    ) {
+        let mut now: HashMap<RowKey, RowNumbers> = HashMap::new();
+        let mut room: HashMap<u64, RowNumbers> = HashMap::new();
         for (row, key) in rows.iter().zip(keys) {
             add(now.entry(*key).or_default(), row.numbers());
             add(room.entry(key.row).or_default(), row.numbers());
@@ -217,10 +222,10 @@ impl Known<'_> {
             let all = now.remove(key).unwrap_or_default();
             let new = less(all, self.sent.get(key).copied().unwrap_or_default());
             let room = room.entry(key.row).or_default();
-            let new: Numbers = std::array::from_fn(|at| new[at].min(room[at]));
+            let new: RowNumbers = std::array::from_fn(|at| new[at].min(room[at]));
             *room = less(*room, new);
             row.set(new);
-            let is_new = new != Numbers::default();
+            let is_new = new != RowNumbers::default();
             if is_new {
                 adds.push((*key, new));
             }
@@ -230,13 +235,13 @@ impl Known<'_> {
 }
 
 /// Adds to sums.
-pub fn add(sum: &mut Numbers, more: Numbers) {
+pub fn add(sum: &mut RowNumbers, more: RowNumbers) {
     for (sum, more) in sum.iter_mut().zip(more) {
         *sum = sum.saturating_add(more);
     }
 }
 
-fn less(all: Numbers, sent: Numbers) -> Numbers {
+fn less(all: RowNumbers, sent: RowNumbers) -> RowNumbers {
     std::array::from_fn(|at| all[at].saturating_sub(sent[at]))
 }
 
@@ -316,13 +321,13 @@ mod tests {
         profile.totals()
     }
 
-    fn apply(sent: &mut Sent, delta: &Delta) {
+    fn apply(sent: &mut SentRows, delta: &Delta) {
         delta.adds.iter().for_each(|(key, numbers)| add(sent.entry(*key).or_default(), *numbers));
     }
 
     #[test]
     fn what_was_sent_is_not_sent_again() {
-        let mut sent = Sent::new();
+        let mut sent = SentRows::new();
         let mut all = (0, 0);
         for waits in [vec![(NO_OWNER, 2, 20)], vec![(0, 1, 5), (NO_OWNER, 3, 40)], vec![(0, 4, 50)]]
         {
@@ -342,7 +347,7 @@ mod tests {
     /// A wait of which it becomes known later who had the lock is not counted twice.
     #[test]
     fn owners_that_become_known_double_nothing() {
-        let mut sent = Sent::new();
+        let mut sent = SentRows::new();
         let delta = since(profile(&[(NO_OWNER, 5, 500)]), &sent);
         apply(&mut sent, &delta);
         let later = since(profile(&[(0, 4, 400), (NO_OWNER, 2, 250)]), &sent);
@@ -356,7 +361,7 @@ mod tests {
 
     #[test]
     fn parts_have_all_rows_once() {
-        let whole = since(profile(&[(0, 1, 2), (1, 3, 4), (NO_OWNER, 5, 6)]), &Sent::new());
+        let whole = since(profile(&[(0, 1, 2), (1, 3, 4), (NO_OWNER, 5, 6)]), &SentRows::new());
         assert_eq!(whole.adds.len(), 3);
         let mut parts = Vec::new();
         let left: Result<Option<()>, ()> = whole.in_parts(2, |part| {
@@ -376,7 +381,7 @@ mod tests {
         let mut named = profile(&[(0, 1, 2)]);
         named.locks[0].name = "Cache.lock".to_owned();
         named.threads[0].name = "worker".to_owned();
-        let mut sent = Sent::new();
+        let mut sent = SentRows::new();
         let first = since(profile(&[(0, 1, 2)]), &sent);
         apply(&mut sent, &first);
         assert!(since(named, &sent).is_empty());

@@ -11,13 +11,16 @@ const VARIABLES: [&str; 2] = ["OTEL_EXPORTER_OTLP_PROFILES_HEADERS", "OTEL_EXPOR
 const LONGEST: u64 = 64 << 10;
 
 /// A header: its name and its value.
-pub type Header = (String, String);
+pub type HttpHeader = (String, String);
 
 /// The headers that are sent, those of the file before those of the environment.
 ///
 /// # Errors
 /// When the file cannot be read, or something is no header.
-pub fn all(header_file: Option<&Path>, token_file: Option<&Path>) -> Result<Vec<Header>, Failure> {
+pub fn all(
+    header_file: Option<&Path>,
+    token_file: Option<&Path>,
+) -> Result<Vec<HttpHeader>, Failure> {
     let mut headers = Vec::new();
     if let Some(path) = token_file {
         let token = read(path)?;
@@ -56,7 +59,7 @@ pub fn all(header_file: Option<&Path>, token_file: Option<&Path>) -> Result<Vec<
 }
 
 /// A header of a name and a value that may stand in a request.
-fn header(pair: Option<(&str, &str)>) -> Option<Header> {
+fn header(pair: Option<(&str, &str)>) -> Option<HttpHeader> {
     let (name, value) = pair?;
     let (name, value) = (name.trim().to_ascii_lowercase(), value.trim());
     name.parse::<HeaderName>().ok()?;
@@ -75,7 +78,7 @@ fn read(path: &Path) -> Result<String, Failure> {
     }
 }
 
-fn of_variable(text: &str) -> Option<Vec<Header>> {
+fn of_variable(text: &str) -> Option<Vec<HttpHeader>> {
     let pairs = text.split(',').filter(|pair| !pair.trim().is_empty());
     pairs
         .map(|pair| {

@@ -2,9 +2,9 @@
 //! program is killed, but for what was sent last.
 //!
 //! The file is text: a line of JSON for the recording, and for each of its files a line of
-//! JSON with as many lines behind it as there are rows, each a [`Key`] and its numbers.
+//! JSON with as many lines behind it as there are rows, each a [`RowKey`] and its numbers.
 
-use super::delta::{Key, Numbers, Sent, add};
+use super::delta::{RowKey, RowNumbers, SentRows, add};
 use crate::outcome::Failure;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
@@ -56,7 +56,7 @@ pub struct FileHead {
 #[derive(Debug, Default)]
 pub struct FileState {
     pub head: FileHead,
-    pub sent: Sent,
+    pub sent: SentRows,
 }
 
 /// What was sent.
@@ -149,7 +149,7 @@ impl State {
     }
 
     /// Notes that a batch was sent.
-    pub fn add_batch(&mut self, number: u32, adds: &[(Key, Numbers)]) {
+    pub fn add_batch(&mut self, number: u32, adds: &[(RowKey, RowNumbers)]) {
         let sent = &mut self.file(number).sent;
         adds.iter().for_each(|(key, numbers)| add(sent.entry(*key).or_default(), *numbers));
     }
@@ -158,7 +158,7 @@ impl State {
     pub fn set_done(&mut self, number: u32) {
         let file = self.file(number);
         file.head.done = true;
-        file.sent = Sent::new();
+        file.sent = SentRows::new();
         while let Some(first) = self.files.first_entry()
             && *first.key() == self.head.done_before
             && first.get().head.done
@@ -181,7 +181,7 @@ impl State {
                 writeln!(out, "{}", serde_json::to_string(&head)?)?;
                 let mut rows: Vec<_> = file.sent.iter().collect();
                 rows.sort_unstable();
-                for (Key { row, owner }, numbers) in rows {
+                for (RowKey { row, owner }, numbers) in rows {
                     write!(out, "{row:x} {owner:x}")?;
                     shown(numbers).iter().try_for_each(|number| write!(out, " {number}"))?;
                     writeln!(out)?;
@@ -234,7 +234,7 @@ fn read(from: &mut impl BufRead) -> Result<(Head, BTreeMap<u32, FileState>), Str
     while let Some(line) = next()? {
         let head: FileHead =
             serde_json::from_str(&line).map_err(|error| damaged(&error.to_string()))?;
-        let mut sent = Sent::new();
+        let mut sent = SentRows::new();
         for _ in 0..head.rows {
             let line = next()?.ok_or_else(|| damaged("it ends too early"))?;
             let (key, numbers) = row(&line).ok_or_else(|| damaged(&line))?;
@@ -245,11 +245,11 @@ fn read(from: &mut impl BufRead) -> Result<(Head, BTreeMap<u32, FileState>), Str
     Ok((head, files))
 }
 
-fn row(line: &str) -> Option<(Key, Numbers)> {
+fn row(line: &str) -> Option<(RowKey, RowNumbers)> {
     let mut words = line.split(' ');
     let mut hex = || u64::from_str_radix(words.next()?, 16).ok();
-    let key = Key { row: hex()?, owner: hex()? };
-    let mut numbers = Numbers::default();
+    let key = RowKey { row: hex()?, owner: hex()? };
+    let mut numbers = RowNumbers::default();
     let mut count = 0;
     for word in words {
         *numbers.get_mut(count)? = word.parse().ok()?;
@@ -263,7 +263,7 @@ const LEAST: usize = 3;
 
 /// The numbers of a row without the zeros behind these, which only what is counted in bursts
 /// has: so all versions of Tyrion read the files of others.
-fn shown(numbers: &Numbers) -> &[u64] {
+fn shown(numbers: &RowNumbers) -> &[u64] {
     let last = numbers.iter().rposition(|&number| number != 0).map_or(0, |at| at + 1);
     &numbers[..last.max(LEAST)]
 }
@@ -277,7 +277,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.pushed");
         let mut state = State::open(&path, "r1", "http://x/", "all").unwrap();
-        let key = Key { row: u64::MAX, owner: 7 };
+        let key = RowKey { row: u64::MAX, owner: 7 };
         state.add_batch(0, &[(key, [1, 2, 3, 0, 0])]);
         state.set_done(0);
         state.add_batch(1, &[(key, [1, 2, 3, 0, 0]), (key, [1, 0, u64::MAX, 4, 0])]);
@@ -324,7 +324,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.pushed");
         let mut state = State::open(&path, "r1", "http://x/", "all").unwrap();
-        state.add_batch(0, &[(Key { row: 1, owner: 2 }, [1, 2, 3, 0, 0])]);
+        state.add_batch(0, &[(RowKey { row: 1, owner: 2 }, [1, 2, 3, 0, 0])]);
         state.save().unwrap();
         drop(state);
         let whole = fs::read(&path).unwrap();

@@ -3,25 +3,21 @@
 use super::{DEFAULT_PERIOD_NS, SampleArgs};
 use crate::{
     agent_options::AgentOptions,
-    commands::attach::{self, Agent, Reply, value},
+    commands::{
+        attach::{self, Agent, AgentReply, value},
+        session::{self, LOOK, SessionLog},
+    },
+    jvm::process::exchange::Exchange,
     logs,
     outcome::{Failure, tell},
     signals::Interrupts,
-    target::exchange::Exchange,
 };
-use std::{
-    path::{Path, PathBuf},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 use tyrion_model::harmless;
 use tyrion_report::{cells::shown, view::TableCell};
 
-/// How often we look whether the JVM still runs.
-const LOOK: Duration = Duration::from_millis(100);
 /// How long the agent may take for one look at all threads.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a JVM that answers no more may take to end.
-const LEAVE: Duration = Duration::from_secs(1);
 /// The agent ends a sample by itself so long after we should have.
 const GRACE: Duration = Duration::from_secs(5);
 /// Periods vary by a quarter.
@@ -38,18 +34,13 @@ pub struct Session<'a> {
     joined: bool,
     /// The mean time between two looks.
     period: Duration,
-    recorded: Recorded,
+    sampled: SampleLog,
 }
 
-/// What was recorded.
+/// What was sampled.
 #[derive(Default)]
-pub struct Recorded {
-    /// The log, by the JVM's path.
-    pub log: PathBuf,
-    /// When the sample began, monotonic ns, if the log is older or it matters.
-    pub from_ns: Option<u64>,
-    /// When it was to end, if it matters.
-    pub until_ns: Option<u64>,
+pub struct SampleLog {
+    pub log: SessionLog,
     /// Where the log lies if nobody has named it: it is removed with this.
     pub folder: Option<Exchange>,
     /// What to look for in the names of threads, where the agent does not.
@@ -70,19 +61,15 @@ impl<'a> Session<'a> {
         )?;
         let is_new = value(&answer, "before") == "new";
         let is_unnamed = is_new && file.is_none();
-        let mut recorded = Recorded {
-            log: PathBuf::from(value(&answer, "log")),
-            from_ns: (!is_new).then_some(before_ns),
-            until_ns: None,
-            folder: is_unnamed.then_some(exchange),
-            threads: None,
-        };
+        let mut log = SessionLog::default();
+        log.note(agent, &answer, file.as_ref());
+        log.from_ns = (!is_new).then_some(before_ns);
         if args.show.interval.is_some() && !args.once {
             // Intervals count from here, and none is left over for the time that
             // it takes to end.
             let from_ns = logs::now_ns();
-            recorded.from_ns = Some(from_ns);
-            recorded.until_ns = Some(from_ns.saturating_add(args.duration));
+            log.from_ns = Some(from_ns);
+            log.until_ns = Some(from_ns.saturating_add(args.duration));
         }
         let mut session = Session {
             agent,
@@ -90,17 +77,17 @@ impl<'a> Session<'a> {
             was_recording: value(&answer, "before") == "recording",
             joined: value(&answer, "joined") == "true",
             period: Duration::from_nanos(args.period_ns()),
-            recorded,
+            sampled: SampleLog { log, folder: is_unnamed.then_some(exchange), threads: None },
         };
         if session.joined {
             session.join(args, &answer);
         }
-        let here = agent.seen_here(&answer, file.as_ref());
-        if args.output.is_some() && is_new && here != Path::new(value(&answer, "log")) {
+        let log = &session.sampled.log;
+        if args.output.is_some() && is_new && log.here != log.path {
             tell(&format!(
                 "note: the log is {} for the JVM, and here {}",
                 attach::shown(&answer, "log"),
-                harmless::text(&here.to_string_lossy())
+                harmless::text(&log.here.to_string_lossy())
             ));
         }
         if args.output.is_some() && !is_new {
@@ -113,8 +100,8 @@ impl<'a> Session<'a> {
     }
 
     /// The JVM is sampled already, somebody else's way.
-    fn join(&mut self, args: &SampleArgs, answer: &Reply) {
-        self.recorded.threads.clone_from(&args.sampling.threads);
+    fn join(&mut self, args: &SampleArgs, answer: &AgentReply) {
+        self.sampled.threads.clone_from(&args.sampling.threads);
         self.join_period(args, answer);
         let threads = value(answer, "threads");
         let asked = args.sampling.threads.as_ref().map_or("", |regex| regex.as_str());
@@ -138,7 +125,7 @@ impl<'a> Session<'a> {
     }
 
     /// The others' period counts.
-    fn join_period(&mut self, args: &SampleArgs, answer: &Reply) {
+    fn join_period(&mut self, args: &SampleArgs, answer: &AgentReply) {
         let period = value(answer, "period_ns").parse().unwrap_or(DEFAULT_PERIOD_NS);
         self.period = Duration::from_nanos(period);
         let is_late = args.once && self.period > PATIENCE;
@@ -154,13 +141,7 @@ impl<'a> Session<'a> {
 
     /// Waits for the time to pass, the user to interrupt, or the JVM to end.
     pub fn wait(&self, interrupts: &Interrupts, time: Duration) {
-        let end = Instant::now() + time;
-        loop {
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() || interrupts.wait(left.min(LOOK)) || !self.agent.is_alive() {
-                return;
-            }
-        }
+        session::wait(self.agent, interrupts, time, |_| {});
     }
 
     /// Waits until the agent has looked once.
@@ -191,52 +172,37 @@ impl<'a> Session<'a> {
     fn is_sampling(&self) -> Result<bool, Failure> {
         match self.agent.status() {
             Ok(answer) => Ok(value(&answer, "sampling") == "on"),
-            Err(_) if self.has_gone() => Ok(false),
+            Err(_) if session::has_gone(self.agent) => Ok(false),
             Err(failure) => Err(failure),
         }
     }
 
-    /// Whether the JVM has ended. One that is about to answers no more.
-    fn has_gone(&self) -> bool {
-        let deadline = Instant::now() + LEAVE;
-        while self.agent.is_alive() {
-            if Instant::now() > deadline {
-                return false;
-            }
-            std::thread::sleep(LOOK / 4);
-        }
-        true
-    }
-
     /// Leaves the JVM as it was.
-    pub fn end(mut self) -> Result<Recorded, Failure> {
+    pub fn end(mut self) -> Result<SampleLog, Failure> {
         let ended = self.restore();
-        let has_gone = ended.is_err() && self.has_gone();
-        let mut recorded = std::mem::take(&mut self.recorded);
+        let has_gone = ended.is_err() && session::has_gone(self.agent);
+        let mut sampled = std::mem::take(&mut self.sampled);
         // The agent holds on to its log as long as the JVM runs, and would write
         // on no other: it is needed when this JVM is sampled again.
         if !has_gone && self.agent.is_alive() {
-            recorded.folder.iter_mut().for_each(Exchange::keep);
+            sampled.folder.iter_mut().for_each(Exchange::keep);
         }
         match ended {
             Ok(answer) => {
                 self.tell_ended(&answer);
-                // A log that rotates has another name by now, perhaps.
-                if !value(&answer, "log").is_empty() {
-                    recorded.log = PathBuf::from(value(&answer, "log"));
-                }
-                Ok(recorded)
+                sampled.log.note(self.agent, &answer, None);
+                Ok(sampled)
             }
             Err(_) if has_gone => {
                 tell("note: the JVM has ended; the tree shows what was sampled until then");
-                Ok(recorded)
+                Ok(sampled)
             }
             Err(failure) => Err(failure),
         }
     }
 
     /// Says so if it has ended before.
-    fn tell_ended(&self, answer: &Reply) {
+    fn tell_ended(&self, answer: &AgentReply) {
         let pid = self.agent.pid();
         if self.was_recording && value(answer, "state") == "paused" {
             tell(&format!(
@@ -251,10 +217,10 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn restore(&mut self) -> Result<Reply, Failure> {
+    fn restore(&mut self) -> Result<AgentReply, Failure> {
         match self.number.take() {
             Some(number) => self.agent.end_sample(number),
-            None => Ok(Reply::new()),
+            None => Ok(AgentReply::new()),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! The columns of the two tables: what stands in them, and how they sort.
 
-use super::frame::{LockRow, Taken, ThreadRow, Waits};
+use super::frame::{RowAcquisitions, RowWaits, ThreadRow, TopLock};
 use std::cmp::Ordering;
 use tyrion_model::{harmless, units};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// A column of a table whose rows are `R`.
-pub struct Column<R: 'static> {
+pub struct TableColumn<R: 'static> {
     /// Its heading.
     pub title: &'static str,
     /// How wide it is; 0: it takes what the others leave.
@@ -41,8 +41,8 @@ const fn figure<R>(
     width: usize,
     text: fn(&R) -> String,
     order: fn(&R, &R) -> Ordering,
-) -> Column<R> {
-    Column {
+) -> TableColumn<R> {
+    TableColumn {
         title,
         width,
         least_screen: 0,
@@ -55,37 +55,37 @@ const fn figure<R>(
 }
 
 /// A row that has what both tables show.
-trait Measured {
-    fn waits(&self) -> &Waits;
-    fn taken(&self) -> Taken;
+trait TopRow {
+    fn waits(&self) -> &RowWaits;
+    fn taken(&self) -> RowAcquisitions;
 }
 
-impl Measured for LockRow {
-    fn waits(&self) -> &Waits {
+impl TopRow for TopLock {
+    fn waits(&self) -> &RowWaits {
         &self.waits
     }
 
-    fn taken(&self) -> Taken {
+    fn taken(&self) -> RowAcquisitions {
         self.taken.unwrap_or_default()
     }
 }
 
-impl Measured for ThreadRow {
-    fn waits(&self) -> &Waits {
+impl TopRow for ThreadRow {
+    fn waits(&self) -> &RowWaits {
         &self.waits
     }
 
-    fn taken(&self) -> Taken {
+    fn taken(&self) -> RowAcquisitions {
         self.taken.unwrap_or_default()
     }
 }
 
 /// How long a wait of a row's took; nothing where there was none.
-fn duration(row: &impl Measured, ns: u64) -> String {
+fn duration(row: &impl TopRow, ns: u64) -> String {
     if row.waits().waits == 0 { String::new() } else { units::duration(ns) }
 }
 
-const fn waiting<R: Measured>() -> Column<R> {
+const fn waiting<R: TopRow>() -> TableColumn<R> {
     figure(
         "WAITING",
         7,
@@ -94,7 +94,7 @@ const fn waiting<R: Measured>() -> Column<R> {
     )
 }
 
-const fn waits_per_s<R: Measured>() -> Column<R> {
+const fn waits_per_s<R: TopRow>() -> TableColumn<R> {
     figure(
         "WAITS/S",
         8,
@@ -103,7 +103,7 @@ const fn waits_per_s<R: Measured>() -> Column<R> {
     )
 }
 
-const fn mean<R: Measured>() -> Column<R> {
+const fn mean<R: TopRow>() -> TableColumn<R> {
     figure(
         "MEAN",
         7,
@@ -112,7 +112,7 @@ const fn mean<R: Measured>() -> Column<R> {
     )
 }
 
-const fn longest<R: Measured>() -> Column<R> {
+const fn longest<R: TopRow>() -> TableColumn<R> {
     figure(
         "MAX",
         7,
@@ -121,20 +121,20 @@ const fn longest<R: Measured>() -> Column<R> {
     )
 }
 
-const fn acquisitions<R: Measured>() -> Column<R> {
+const fn acquisitions<R: TopRow>() -> TableColumn<R> {
     let column = figure::<R>(
         "ACQ/S",
         8,
         |r| r.taken().acquisitions_per_s.map_or_else(String::new, rate),
         |a, b| known_down(a.taken().acquisitions_per_s, b.taken().acquisitions_per_s),
     );
-    Column { of_trace: true, ..column }
+    TableColumn { of_trace: true, ..column }
 }
 
 /// How far that may be off where acquisitions were counted in bursts: two standard errors,
 /// for 95 % of such estimates.
-const fn acquisitions_error<R: Measured>() -> Column<R> {
-    fn error(row: &impl Measured) -> f64 {
+const fn acquisitions_error<R: TopRow>() -> TableColumn<R> {
+    fn error(row: &impl TopRow) -> f64 {
         2.0 * row.taken().acquisitions_per_s_error.unwrap_or(0.0)
     }
     let column = figure::<R>(
@@ -143,21 +143,21 @@ const fn acquisitions_error<R: Measured>() -> Column<R> {
         |r| Some(error(r)).filter(|it| *it > 0.0).map_or_else(String::new, rate),
         |a, b| down(error(a), error(b)),
     );
-    Column { of_trace: true, is_rare: true, ..column }
+    TableColumn { of_trace: true, is_rare: true, ..column }
 }
 
-const fn held<R: Measured>() -> Column<R> {
+const fn held<R: TopRow>() -> TableColumn<R> {
     let column = figure::<R>(
         "HELD",
         5,
         |r| r.taken().held.map_or_else(String::new, number),
         |a, b| known_down(a.taken().held, b.taken().held),
     );
-    Column { of_trace: true, least_screen: 90, ..column }
+    TableColumn { of_trace: true, least_screen: 90, ..column }
 }
 
 /// By lock.
-pub static LOCKS: [Column<LockRow>; 11] = [
+pub static LOCKS: [TableColumn<TopLock>; 11] = [
     waiting(),
     waits_per_s(),
     mean(),
@@ -166,15 +166,15 @@ pub static LOCKS: [Column<LockRow>; 11] = [
     acquisitions(),
     acquisitions_error(),
     held(),
-    Column {
+    TableColumn {
         is_number: false,
         ..figure("KIND", 10, |r| r.kind.name().to_owned(), |a, b| a.kind.code().cmp(&b.kind.code()))
     },
-    Column {
+    TableColumn {
         is_number: false,
         ..figure("LOCK", 0, lock, |a, b| (&a.lock, a.kind.code()).cmp(&(&b.lock, b.kind.code())))
     },
-    Column {
+    TableColumn {
         is_number: false,
         least_screen: 104,
         ..figure("HOLDER", 18, holder, |a, b| {
@@ -185,7 +185,7 @@ pub static LOCKS: [Column<LockRow>; 11] = [
 ];
 
 /// By thread.
-pub static THREADS: [Column<ThreadRow>; 10] = [
+pub static THREADS: [TableColumn<ThreadRow>; 10] = [
     waiting(),
     waits_per_s(),
     mean(),
@@ -196,11 +196,11 @@ pub static THREADS: [Column<ThreadRow>; 10] = [
     acquisitions(),
     acquisitions_error(),
     held(),
-    Column {
+    TableColumn {
         is_number: false,
         ..figure("THREAD", 18, |r| r.thread.shown(), |a, b| a.thread.cmp(&b.thread))
     },
-    Column {
+    TableColumn {
         is_number: false,
         ..figure("WAITS FOR", 0, waits_for, |a, b| {
             (a.lock.is_none(), &a.lock).cmp(&(b.lock.is_none(), &b.lock))
@@ -217,12 +217,12 @@ fn waits_for(row: &ThreadRow) -> String {
     row.lock.as_ref().map_or_else(String::new, |lock| lock.shown())
 }
 
-fn holder(row: &LockRow) -> String {
+fn holder(row: &TopLock) -> String {
     row.holder.as_deref().map_or_else(String::new, |name| harmless::name(name).into_owned())
 }
 
 /// A lock, and how many there are of it.
-fn lock(row: &LockRow) -> String {
+fn lock(row: &TopLock) -> String {
     match row.instances {
         0 | 1 => row.lock.shown(),
         several => format!("{} ×{}", row.lock.shown(), units::thousands(several)),
@@ -233,12 +233,12 @@ fn lock(row: &LockRow) -> String {
 /// share the room that the others leave. `text` tells how wide the widest text
 /// of a column is.
 pub fn fit<R>(
-    columns: &'static [Column<R>],
+    columns: &'static [TableColumn<R>],
     trace: bool,
     screen: usize,
-    text: impl Fn(&Column<R>) -> usize,
+    text: impl Fn(&TableColumn<R>) -> usize,
 ) -> Vec<(usize, usize)> {
-    let wanted = |column: &Column<R>| {
+    let wanted = |column: &TableColumn<R>| {
         let is_empty = || column.is_rare && text(column) == 0;
         screen >= column.least_screen && (trace || !column.of_trace) && !is_empty()
     };
@@ -389,7 +389,7 @@ mod tests {
     #[test]
     fn holders_take_what_locks_leave() {
         let width = |screen: usize, lock: usize, holder: usize| {
-            let text = |column: &Column<LockRow>| match column.title {
+            let text = |column: &TableColumn<TopLock>| match column.title {
                 "LOCK" => lock,
                 "HOLDER" => holder,
                 _ => 0,

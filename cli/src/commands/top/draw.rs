@@ -3,8 +3,8 @@
 mod detail;
 
 use super::{
-    columns::{self, Column, LOCKS, THREADS, number, rate, shortened},
-    frame::{Detail, Frame, Waits},
+    columns::{self, LOCKS, THREADS, TableColumn, number, rate, shortened},
+    frame::{Detail, RowWaits, TopFrame},
     keys::{App, View},
 };
 use crate::live::feed::Life;
@@ -29,7 +29,7 @@ pub struct Status {
     /// Since the recording began.
     pub elapsed_ns: u64,
     /// How much of the recording is shown.
-    pub span: Shown,
+    pub span: Coverage,
     /// Whether it was recorded in trace mode.
     pub trace: bool,
     /// The mode, as the log has it.
@@ -59,7 +59,7 @@ impl Status {
 
 /// How much of a recording is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum Coverage {
     /// All of it.
     Recording,
     /// All of a file of a recording that rotated; others came before or after.
@@ -68,24 +68,24 @@ pub enum Shown {
     Window,
 }
 
-impl Shown {
+impl Coverage {
     /// What stands before the length.
     pub fn words(self) -> &'static str {
         match self {
-            Shown::Recording => "all of",
-            Shown::File => "all of this file,",
-            Shown::Window => "last",
+            Coverage::Recording => "all of",
+            Coverage::File => "all of this file,",
+            Coverage::Window => "last",
         }
     }
 }
 
 /// The looks of things; with colours or without.
 #[derive(Clone, Copy, Debug)]
-pub struct Look {
+pub struct Looks {
     pub colours: bool,
 }
 
-impl Look {
+impl Looks {
     fn colour(self, colour: Color) -> Style {
         if self.colours { Style::new().fg(colour) } else { Style::new() }
     }
@@ -114,10 +114,10 @@ impl Look {
 /// All that is drawn.
 pub struct Screen<'a> {
     pub app: &'a mut App,
-    pub frame: &'a Frame,
+    pub frame: &'a TopFrame,
     pub detail: Option<&'a Detail>,
     pub status: &'a Status,
-    pub look: Look,
+    pub look: Looks,
 }
 
 /// Draws a screen.
@@ -137,13 +137,13 @@ pub fn draw(to: &mut ratatui::Frame<'_>, screen: &mut Screen<'_>) {
         View::Locks => {
             let selected = screen.app.selected(screen.frame);
             let rows = screen.app.lock_rows(screen.frame);
-            let table = Table { columns: &LOCKS, sort: screen.app.locks.sort, selected };
+            let table = RowTable { columns: &LOCKS, sort: screen.app.locks.sort, selected };
             to.render_widget(Paragraph::new(table.lines(&rows, body, screen)), body);
         }
         View::Threads => {
             let selected = screen.app.selected(screen.frame);
             let rows = screen.app.thread_rows(screen.frame);
-            let table = Table { columns: &THREADS, sort: screen.app.threads.sort, selected };
+            let table = RowTable { columns: &THREADS, sort: screen.app.threads.sort, selected };
             to.render_widget(Paragraph::new(table.lines(&rows, body, screen)), body);
         }
         View::Detail(subject) => {
@@ -237,13 +237,13 @@ fn last_line(screen: &Screen<'_>, width: usize) -> Line<'static> {
 }
 
 /// A table of rows, of which one is selected.
-struct Table<R: 'static> {
-    columns: &'static [Column<R>],
+struct RowTable<R: 'static> {
+    columns: &'static [TableColumn<R>],
     sort: usize,
     selected: usize,
 }
 
-impl<R> Table<R> {
+impl<R> RowTable<R> {
     fn lines(&self, rows: &[&R], area: Rect, screen: &Screen<'_>) -> Vec<Line<'static>>
     where
         R: HasWaits,
@@ -253,7 +253,7 @@ impl<R> Table<R> {
         // The selection is never out of sight.
         let first = self.selected.saturating_sub(height - 1);
         let seen = || rows.iter().skip(first).take(height);
-        let widest = |column: &Column<R>| {
+        let widest = |column: &TableColumn<R>| {
             seen().map(|row| Span::raw((column.text)(row)).width()).max().unwrap_or(0)
         };
         let fitted = columns::fit(self.columns, screen.status.trace, area.width.into(), widest);
@@ -278,7 +278,7 @@ impl<R> Table<R> {
         lines
     }
 
-    fn heading(&self, fitted: &[(usize, usize)], look: Look) -> Line<'static> {
+    fn heading(&self, fitted: &[(usize, usize)], look: Looks) -> Line<'static> {
         let mut spans = Vec::new();
         for (nth, &(column, width)) in fitted.iter().enumerate() {
             if nth > 0 {
@@ -297,17 +297,17 @@ impl<R> Table<R> {
 
 /// What a row's colour depends on.
 trait HasWaits {
-    fn waits(&self) -> &Waits;
+    fn waits(&self) -> &RowWaits;
 }
 
-impl HasWaits for super::frame::LockRow {
-    fn waits(&self) -> &Waits {
+impl HasWaits for super::frame::TopLock {
+    fn waits(&self) -> &RowWaits {
         &self.waits
     }
 }
 
 impl HasWaits for super::frame::ThreadRow {
-    fn waits(&self) -> &Waits {
+    fn waits(&self) -> &RowWaits {
         &self.waits
     }
 }
@@ -336,7 +336,7 @@ const HELP: &str = "\x20↑ ↓  PgUp PgDn   move
  HELD     threads holding it, on average
           (trace mode, estimated)";
 
-fn help(to: &mut ratatui::Frame<'_>, body: Rect, look: Look) {
+fn help(to: &mut ratatui::Frame<'_>, body: Rect, look: Looks) {
     let lines: Vec<Line<'_>> = HELP.lines().map(Line::from).collect();
     let widest = lines.iter().map(Line::width).max().unwrap_or(0);
     let (width, height) = (widest as u16 + 1, lines.len() as u16);

@@ -4,9 +4,9 @@ mod detail;
 mod learn;
 mod merge;
 
-use super::model::Sums;
-use crate::live::{FileNumber, telling::Telling};
-pub use detail::{Detail, StackRow, Subject, detail};
+use super::model::WindowSums;
+use crate::live::{FileNumber, telling::TellingClasses};
+pub use detail::{Detail, DetailSubject, StackRow, detail};
 pub use learn::learn;
 pub use merge::frame;
 use regex::Regex;
@@ -40,14 +40,14 @@ impl LockKey {
 
 /// A thread.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub struct ThreadKey {
+pub struct ThreadName {
     /// Its name.
     pub name: String,
     /// Its `Thread.getId()`.
     pub java_id: u64,
 }
 
-impl ThreadKey {
+impl ThreadName {
     /// Its name, as it may be shown.
     pub fn shown(&self) -> String {
         harmless::name(&self.name).into_owned()
@@ -56,7 +56,7 @@ impl ThreadKey {
 
 /// Locks of one class and name, or one lock, by the kind of wait.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LockRow {
+pub struct TopLock {
     /// The lock.
     pub lock: LockKey,
     /// The kind of wait.
@@ -65,34 +65,34 @@ pub struct LockRow {
     /// How many locks were waited for; 0 if only acquisitions were seen.
     pub instances: u64,
     #[serde(flatten)]
-    pub waits: Waits,
+    pub waits: RowWaits,
     /// How many threads waited.
     pub waiters: u64,
     /// The thread that others waited for longest. `null` if that is not known.
     pub holder: Option<String>,
     #[serde(flatten)]
-    pub taken: Option<Taken>,
+    pub taken: Option<RowAcquisitions>,
 }
 
 /// A thread that waited.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ThreadRow {
     /// The thread.
-    pub thread: ThreadKey,
+    pub thread: ThreadName,
     #[serde(flatten)]
-    pub waits: Waits,
+    pub waits: RowWaits,
     /// The lock that it waits for now, or else waited for longest.
     pub lock: Option<LockKey>,
     /// The kind of that wait.
     #[serde(serialize_with = "some_kind_name")]
     pub kind: Option<WaitKind>,
     #[serde(flatten)]
-    pub taken: Option<Taken>,
+    pub taken: Option<RowAcquisitions>,
 }
 
 /// Waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Waits {
+pub struct RowWaits {
     /// How many waits ended.
     pub waits: u64,
     /// The same per second.
@@ -111,7 +111,7 @@ pub struct Waits {
 
 /// Acquisitions of a row, in trace mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Taken {
+pub struct RowAcquisitions {
     /// In trace mode: acquisitions per second, without reentrant ones. `null` if none was
     /// counted in the window; not all code counts them.
     pub acquisitions_per_s: Option<f64>,
@@ -140,28 +140,28 @@ pub struct ViewOptions {
 
 /// A look at the window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Frame {
+pub struct TopFrame {
     /// How long the window is.
     pub window_ns: u64,
     /// All waits.
-    pub total: Waits,
+    pub total: RowWaits,
     /// By lock, most waited for first.
-    pub locks: Vec<LockRow>,
+    pub locks: Vec<TopLock>,
     /// By thread, those that waited longest first.
     pub threads: Vec<ThreadRow>,
 }
 
 /// What a frame is made from. Pending waits are those of the last file.
 #[derive(Clone, Copy)]
-pub struct Seen<'a> {
-    pub sums: &'a Sums,
+pub struct FrameSource<'a> {
+    pub sums: &'a WindowSums,
     pub logs: &'a [(FileNumber, &'a Recording)],
     pub pending: &'a [Pending],
     /// As of this look and earlier ones.
-    pub telling: &'a Telling,
+    pub telling: &'a TellingClasses,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> FrameSource<'a> {
     fn log(&self, file: FileNumber) -> Option<&'a Recording> {
         self.logs.iter().find(|(number, _)| *number == file).map(|(_, log)| *log)
     }
@@ -175,12 +175,12 @@ impl<'a> Seen<'a> {
         self.log(file)?.definitions().sites().get(site).copied()
     }
 
-    pub fn thread(&self, file: FileNumber, id: u32) -> ThreadKey {
+    pub fn thread(&self, file: FileNumber, id: u32) -> ThreadName {
         let Some(log) = self.log(file) else {
-            return ThreadKey { name: UNKNOWN.to_owned(), java_id: 0 };
+            return ThreadName { name: UNKNOWN.to_owned(), java_id: 0 };
         };
         let java_id = log.definitions().threads().get(id).map_or(0, |thread| thread.java_id);
-        ThreadKey { name: Names(log).thread(id), java_id }
+        ThreadName { name: Names(log).thread(id), java_id }
     }
 
     /// The lock of a site.
@@ -216,12 +216,12 @@ fn clean_class(class: &str) -> String {
     describe::readable_class(class).into_owned()
 }
 
-impl LockRow {
+impl TopLock {
     /// What a detail of the row is of. A row that stands for all locks of a
     /// name does so with one lock, too: there may be more at the next look.
-    pub fn subject(&self, options: &ViewOptions) -> Subject {
+    pub fn subject(&self, options: &ViewOptions) -> DetailSubject {
         let id = if options.instances { self.lock.id } else { 0 };
-        Subject::Lock(LockKey { id, ..self.lock.clone() }, self.kind)
+        DetailSubject::Lock(LockKey { id, ..self.lock.clone() }, self.kind)
     }
 
     /// Whether a filter finds something in what the lock is called.
@@ -232,8 +232,8 @@ impl LockRow {
 
 impl ThreadRow {
     /// What a detail of the row is of.
-    pub fn subject(&self) -> Subject {
-        Subject::Thread(self.thread.clone())
+    pub fn subject(&self) -> DetailSubject {
+        DetailSubject::Thread(self.thread.clone())
     }
 
     /// Whether a filter finds something in the thread's name.

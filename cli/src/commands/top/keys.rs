@@ -2,7 +2,7 @@
 
 use super::{
     columns::{LOCKS, THREADS},
-    frame::{Frame, LockRow, Subject, ThreadRow, ViewOptions},
+    frame::{DetailSubject, ThreadRow, TopFrame, TopLock, ViewOptions},
 };
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use regex::{Regex, RegexBuilder};
@@ -18,7 +18,7 @@ pub enum View {
     Locks,
     Threads,
     /// Stacks of a lock or a thread.
-    Detail(Subject),
+    Detail(DetailSubject),
 }
 
 /// What is to be done after a key.
@@ -41,7 +41,7 @@ pub struct List {
     /// The column that sorts.
     pub sort: usize,
     /// The row that is selected, and its place when it was seen last.
-    selected: Option<Subject>,
+    selected: Option<DetailSubject>,
     place: usize,
 }
 
@@ -106,23 +106,23 @@ impl App {
     }
 
     /// The rows of the view, sorted and filtered.
-    pub fn lock_rows<'a>(&self, frame: &'a Frame) -> Vec<&'a LockRow> {
-        let wanted = |row: &&LockRow| self.regex.as_ref().is_none_or(|regex| row.matches(regex));
-        let mut rows: Vec<&LockRow> = frame.locks.iter().filter(wanted).collect();
+    pub fn lock_rows<'a>(&self, frame: &'a TopFrame) -> Vec<&'a TopLock> {
+        let wanted = |row: &&TopLock| self.regex.as_ref().is_none_or(|regex| row.matches(regex));
+        let mut rows: Vec<&TopLock> = frame.locks.iter().filter(wanted).collect();
         // Stable: what is equal stays in the order of the frame.
         rows.sort_by(|a, b| (LOCKS[self.locks.sort].order)(a, b));
         rows
     }
 
     /// As [`App::lock_rows`].
-    pub fn thread_rows<'a>(&self, frame: &'a Frame) -> Vec<&'a ThreadRow> {
+    pub fn thread_rows<'a>(&self, frame: &'a TopFrame) -> Vec<&'a ThreadRow> {
         let wanted = |row: &&ThreadRow| self.regex.as_ref().is_none_or(|regex| row.matches(regex));
         let mut rows: Vec<&ThreadRow> = frame.threads.iter().filter(wanted).collect();
         rows.sort_by(|a, b| (THREADS[self.threads.sort].order)(a, b));
         rows
     }
 
-    fn subjects(&self, frame: &Frame) -> Vec<Subject> {
+    fn subjects(&self, frame: &TopFrame) -> Vec<DetailSubject> {
         match self.view {
             View::Threads => self.thread_rows(frame).into_iter().map(|row| row.subject()).collect(),
             _ => self.lock_rows(frame).into_iter().map(|row| row.subject(&self.options)).collect(),
@@ -138,7 +138,7 @@ impl App {
 
     /// Which row is selected. The selection stays with its row as long as that
     /// is there, and then with the place.
-    pub fn selected(&mut self, frame: &Frame) -> usize {
+    pub fn selected(&mut self, frame: &TopFrame) -> usize {
         let subjects = self.subjects(frame);
         let list = self.list();
         let known = list.selected.as_ref();
@@ -147,7 +147,7 @@ impl App {
         list.place
     }
 
-    fn select(&mut self, frame: &Frame, place: usize) {
+    fn select(&mut self, frame: &TopFrame, place: usize) {
         let subjects = self.subjects(frame);
         let place = place.min(subjects.len().saturating_sub(1));
         let list = self.list();
@@ -158,7 +158,7 @@ impl App {
     }
 
     /// Takes a key.
-    pub fn key(&mut self, key: KeyEvent, frame: &Frame) -> Action {
+    pub fn key(&mut self, key: KeyEvent, frame: &TopFrame) -> Action {
         if key.kind == KeyEventKind::Release {
             return Action::Draw;
         }
@@ -219,7 +219,7 @@ impl App {
         }
     }
 
-    fn move_in_view(&mut self, code: KeyCode, frame: &Frame) -> Action {
+    fn move_in_view(&mut self, code: KeyCode, frame: &TopFrame) -> Action {
         if let View::Detail(_) = self.view {
             return self.scroll_detail(code);
         }

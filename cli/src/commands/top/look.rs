@@ -2,17 +2,17 @@
 //! waits now.
 
 use super::{
-    draw::{Shown, Status},
-    frame::{Detail, Frame, Seen, Subject, ViewOptions, detail, frame, learn},
-    model::{Sums, Window},
+    draw::{Coverage, Status},
+    frame::{Detail, DetailSubject, FrameSource, TopFrame, ViewOptions, detail, frame, learn},
+    model::{Window, WindowSums},
 };
 use crate::{
     live::{
         FileNumber,
         feed::{Feed, Life},
-        telling::Telling,
+        telling::TellingClasses,
     },
-    logs::{Files, now_ns},
+    logs::{LogFiles, now_ns},
     outcome::Failure,
 };
 use std::{path::Path, rc::Rc};
@@ -21,30 +21,30 @@ use tyrion_report::OwnCpu;
 use tyrion_wire::slot::Pending;
 
 /// A recording that is looked at.
-pub struct Look {
+pub struct LiveView {
     feed: Feed,
     window: Window,
     /// As of the last look that is shown.
-    sums: Sums,
+    sums: WindowSums,
     pending: Vec<Pending>,
-    telling: Telling,
+    telling: TellingClasses,
     /// When the file began that was opened first.
     start_ns: u64,
     trace: bool,
 }
 
-impl Look {
+impl LiveView {
     /// Opens a log and looks for the first time: at the last `history_ns`, or,
     /// if it has ended, at all of it. The window is to become `window_ns` long.
     ///
     /// # Errors
     /// When it is no log, or cannot be read.
     pub fn open(
-        files: Rc<dyn Files>,
+        files: Rc<dyn LogFiles>,
         path: &Path,
         history_ns: u64,
         window_ns: u64,
-    ) -> Result<Look, Failure> {
+    ) -> Result<LiveView, Failure> {
         let now_ns = now_ns();
         let since_ns = now_ns.saturating_sub(history_ns);
         let begin = |life: Life| {
@@ -58,7 +58,7 @@ impl Look {
             Window::last(window_ns, start_ns.max(since_ns), now_ns)
         };
         let (sums, pending, telling) = Default::default();
-        let mut look = Look { feed, window, sums, pending, telling, start_ns, trace: false };
+        let mut look = LiveView { feed, window, sums, pending, telling, start_ns, trace: false };
         look.read()?;
         look.show();
         Ok(look)
@@ -116,17 +116,17 @@ impl Look {
     }
 
     /// What was seen at the last look.
-    pub fn frame(&self, options: &ViewOptions) -> Frame {
+    pub fn frame(&self, options: &ViewOptions) -> TopFrame {
         frame(self.seen(&self.feed.logs()), options)
     }
 
     /// The stacks of a lock or thread at the last look.
-    pub fn detail(&self, options: &ViewOptions, subject: &Subject) -> Detail {
+    pub fn detail(&self, options: &ViewOptions, subject: &DetailSubject) -> Detail {
         detail(self.seen(&self.feed.logs()), options, subject)
     }
 
-    fn seen<'a>(&'a self, logs: &'a [(FileNumber, &'a Recording)]) -> Seen<'a> {
-        Seen { sums: &self.sums, logs, pending: &self.pending, telling: &self.telling }
+    fn seen<'a>(&'a self, logs: &'a [(FileNumber, &'a Recording)]) -> FrameSource<'a> {
+        FrameSource { sums: &self.sums, logs, pending: &self.pending, telling: &self.telling }
     }
 
     /// What is known of the recording.
@@ -161,11 +161,11 @@ impl Look {
         }
     }
 
-    fn shown(&self) -> Shown {
+    fn shown(&self) -> Coverage {
         match self.window.length_ns() {
-            Some(_) => Shown::Window,
-            None if self.feed.has_others() => Shown::File,
-            None => Shown::Recording,
+            Some(_) => Coverage::Window,
+            None if self.feed.has_others() => Coverage::File,
+            None => Coverage::Recording,
         }
     }
 
@@ -176,9 +176,9 @@ impl Look {
             );
         }
         let shown = match self.shown() {
-            Shown::Recording => "this is its recording",
-            Shown::File => "its recording has more files",
-            Shown::Window => "this is its last window",
+            Coverage::Recording => "this is its recording",
+            Coverage::File => "its recording has more files",
+            Coverage::Window => "this is its last window",
         };
         let why = match self.life() {
             Life::Recording => return None,
@@ -186,7 +186,7 @@ impl Look {
                 return Some("Recording is paused; tyrion attach resumes it".to_owned());
             }
             // Its successor may well be written to.
-            Life::Closed if self.shown() == Shown::File => "The file has ended",
+            Life::Closed if self.shown() == Coverage::File => "The file has ended",
             Life::Closed => "The JVM has ended",
             Life::Broken => "The log could no longer be written",
             Life::Killed => "The JVM was killed",
@@ -212,7 +212,7 @@ mod tests {
             options.header.metadata = vec![("mode".to_owned(), mode.to_owned())];
             let file = std::fs::File::create(&path).unwrap();
             LogWriter::new(file, options).unwrap().finish().unwrap();
-            let status = Look::open(Rc::new(crate::logs::Here), &path, 0, 1).unwrap().status();
+            let status = LiveView::open(Rc::new(crate::logs::Here), &path, 0, 1).unwrap().status();
             assert_eq!((status.mode.as_str(), status.lacks_locks()), (mode, lacks_locks));
             let told = status.note.is_some_and(|note| note.contains("not recorded"));
             assert_eq!(told, lacks_locks, "{mode}");

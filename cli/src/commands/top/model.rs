@@ -1,7 +1,7 @@
 //! What happened in the last seconds: sums of what logs tell, by the ids in
 //! them, in slices of time that come and go. Knows neither names nor screens.
 
-use crate::live::{FileNumber, feed::Taker};
+use crate::live::{FileNumber, feed::ChangeSink};
 use std::{
     collections::{HashMap, VecDeque},
     hash::{BuildHasherDefault, Hasher},
@@ -80,7 +80,7 @@ pub struct TakeSum {
 
 /// Sums over a stretch of time.
 #[derive(Clone, Debug, Default)]
-pub struct Sums {
+pub struct WindowSums {
     pub from_ns: u64,
     pub to_ns: u64,
     /// Since when acquisitions are counted.
@@ -96,7 +96,7 @@ pub struct Window {
     /// `None`: all of a recording.
     length_ns: Option<u64>,
     /// One after another without gaps; what comes goes to the last one.
-    slices: VecDeque<Sums>,
+    slices: VecDeque<WindowSums>,
     taken_from_ns: u64,
 }
 
@@ -110,16 +110,16 @@ impl Window {
         let mut at_ns = from_ns;
         while at_ns < now_ns {
             let to_ns = (at_ns + step_ns).min(now_ns);
-            slices.push_back(Sums { from_ns: at_ns, to_ns, ..Sums::default() });
+            slices.push_back(WindowSums { from_ns: at_ns, to_ns, ..WindowSums::default() });
             at_ns = to_ns;
         }
-        slices.push_back(Sums { from_ns: now_ns, to_ns: now_ns, ..Sums::default() });
+        slices.push_back(WindowSums { from_ns: now_ns, to_ns: now_ns, ..WindowSums::default() });
         Window { length_ns: Some(length_ns), slices, taken_from_ns: now_ns }
     }
 
     /// All of a recording.
     pub fn whole(start_ns: u64, end_ns: u64) -> Window {
-        let all = Sums { from_ns: start_ns, to_ns: end_ns, ..Sums::default() };
+        let all = WindowSums { from_ns: start_ns, to_ns: end_ns, ..WindowSums::default() };
         Window { length_ns: None, slices: [all].into(), taken_from_ns: start_ns }
     }
 
@@ -150,7 +150,7 @@ impl Window {
         last.to_ns = now_ns.max(last.from_ns);
         if last.to_ns - last.from_ns >= length_ns / SLICES {
             let from_ns = last.to_ns;
-            self.slices.push_back(Sums { from_ns, to_ns: from_ns, ..Sums::default() });
+            self.slices.push_back(WindowSums { from_ns, to_ns: from_ns, ..WindowSums::default() });
         }
         // Looks are not quite as far apart as they should be.
         let oldest_ns = now_ns.saturating_sub(length_ns) + length_ns / 20;
@@ -246,17 +246,17 @@ impl Window {
 
     /// The slice of a moment. What is late belongs to the first one, what is
     /// early to the last.
-    fn slice_at(&mut self, at_ns: u64) -> &mut Sums {
+    fn slice_at(&mut self, at_ns: u64) -> &mut WindowSums {
         let after = self.slices.iter().rposition(|slice| slice.from_ns < at_ns).unwrap_or(0);
         &mut self.slices[after]
     }
 
     /// All that is in the window, up to the last [`Window::advance`].
-    pub fn sums(&self) -> Sums {
-        let mut all = Sums {
+    pub fn sums(&self) -> WindowSums {
+        let mut all = WindowSums {
             from_ns: self.slices.front().map_or(0, |slice| slice.from_ns),
             to_ns: self.slices.back().map_or(0, |slice| slice.to_ns),
-            ..Sums::default()
+            ..WindowSums::default()
         };
         all.taken_from_ns = self.taken_from_ns.max(all.from_ns);
         for slice in &self.slices {
@@ -283,7 +283,7 @@ impl Window {
     }
 }
 
-impl Taker for Window {
+impl ChangeSink for Window {
     fn add(&mut self, file: FileNumber, entry: &Entry<'_>) {
         Window::add(self, file, entry);
     }
@@ -293,7 +293,7 @@ impl Taker for Window {
     }
 }
 
-impl Sums {
+impl WindowSums {
     /// How long the stretch is; never 0, so that one can divide by it.
     pub fn span_ns(&self) -> u64 {
         self.to_ns.saturating_sub(self.from_ns).max(1)
@@ -317,14 +317,14 @@ impl Sums {
 }
 
 /// A map with a quick hash: each event looks something up.
-pub type Map<K, V> = HashMap<K, V, BuildHasherDefault<Fold>>;
+pub type Map<K, V> = HashMap<K, V, BuildHasherDefault<QuickHash>>;
 
 /// A quick hash for keys of a few ids. What a log could do with ids that
 /// collide is slow down the one who looks at it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Fold(u64);
+pub struct QuickHash(u64);
 
-impl Hasher for Fold {
+impl Hasher for QuickHash {
     #[inline]
     fn finish(&self) -> u64 {
         self.0

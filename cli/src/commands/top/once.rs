@@ -1,9 +1,9 @@
 //! One frame for scripts: as text, or as JSON.
 
 use super::{
-    columns::{Column, LOCKS, THREADS, number, rate},
-    draw::{Shown, Status, aligned},
-    frame::{Frame, LockRow, ThreadRow, Waits},
+    columns::{LOCKS, THREADS, TableColumn, number, rate},
+    draw::{Coverage, Status, aligned},
+    frame::{RowWaits, ThreadRow, TopFrame, TopLock},
 };
 use serde::Serialize;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use tyrion_report::{OwnCpu, render::json::escaped};
 
 /// A frame, as `--json` prints it. The fields are described in docs/top.md.
 #[derive(Serialize)]
-struct Printed<'a> {
+struct FrameJson<'a> {
     /// Which log.
     log: &'a str,
     /// Main class or jar of the recorded program.
@@ -33,9 +33,9 @@ struct Printed<'a> {
     /// earlier agents.
     own_cpu: Option<OwnCpu>,
     /// All waits.
-    total: &'a Waits,
+    total: &'a RowWaits,
     /// By lock and kind, those with the most wait first.
-    locks: &'a [LockRow],
+    locks: &'a [TopLock],
     /// By thread, those with the most wait first.
     threads: &'a [ThreadRow],
 }
@@ -44,14 +44,14 @@ struct Printed<'a> {
 ///
 /// # Errors
 /// When a number is none that JSON knows.
-pub fn json(frame: &Frame, status: &Status, top: usize) -> Result<String, serde_json::Error> {
-    let printed = Printed {
+pub fn json(frame: &TopFrame, status: &Status, top: usize) -> Result<String, serde_json::Error> {
+    let printed = FrameJson {
         log: &status.log,
         program: &status.program,
         pid: status.pid,
         mode: &status.mode,
         state: status.life.name(),
-        whole: status.span == Shown::Recording,
+        whole: status.span == Coverage::Recording,
         window_ns: frame.window_ns,
         own_cpu: status.own_cpu,
         total: &frame.total,
@@ -66,7 +66,7 @@ const LONGEST: usize = 120;
 
 /// Text, with at most `top` locks and threads, 0 for all. Names are whole, unless
 /// they are very long.
-pub fn text(frame: &Frame, status: &Status, top: usize) -> String {
+pub fn text(frame: &TopFrame, status: &Status, top: usize) -> String {
     let mut out = String::new();
     let total = &frame.total;
     let span = status.span.words();
@@ -97,14 +97,15 @@ fn first<R>(rows: &[R], top: usize) -> &[R] {
     if top == 0 { rows } else { &rows[..rows.len().min(top)] }
 }
 
-fn table<R>(out: &mut String, columns: &'static [Column<R>], rows: &[R], trace: bool) {
+fn table<R>(out: &mut String, columns: &'static [TableColumn<R>], rows: &[R], trace: bool) {
     if rows.is_empty() {
         return;
     }
-    let is_empty = |column: &Column<R>| rows.iter().all(|row| (column.text)(row).is_empty());
-    let is_shown =
-        |column: &&Column<R>| (trace || !column.of_trace) && !(column.is_rare && is_empty(column));
-    let shown: Vec<&Column<R>> = columns.iter().filter(is_shown).collect();
+    let is_empty = |column: &TableColumn<R>| rows.iter().all(|row| (column.text)(row).is_empty());
+    let is_shown = |column: &&TableColumn<R>| {
+        (trace || !column.of_trace) && !(column.is_rare && is_empty(column))
+    };
+    let shown: Vec<&TableColumn<R>> = columns.iter().filter(is_shown).collect();
     let mut lines: Vec<Vec<String>> =
         vec![shown.iter().map(|column| column.title.to_owned()).collect()];
     let cell = |text: String| harmless::within(&text, LONGEST).into_owned();

@@ -9,13 +9,13 @@ mod keys;
 use super::{
     super::tests::golden_files,
     TopArgs,
-    draw::{self, Shown, Status},
-    frame::{self, Detail, Frame, Seen, Subject, ViewOptions},
+    draw::{self, Coverage, Status},
+    frame::{self, Detail, DetailSubject, FrameSource, TopFrame, ViewOptions},
     keys::{Action, App, View},
-    model::{Sums, Window},
+    model::{Window, WindowSums},
     once,
 };
-use crate::live::{feed::Life, telling::Telling};
+use crate::live::{feed::Life, telling::TellingClasses};
 use ratatui::{
     Terminal,
     backend::TestBackend,
@@ -139,14 +139,14 @@ fn program(trace: bool) -> Vec<u8> {
     log.finish().unwrap().into_inner()
 }
 
-struct Made {
-    sums: Sums,
+struct TestLog {
+    sums: WindowSums,
     follower: Follower,
     _file: tempfile::NamedTempFile,
 }
 
 /// What is seen of the last 5 s.
-fn made(trace: bool) -> Made {
+fn made(trace: bool) -> TestLog {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(&program(trace)).unwrap();
     // Acquisitions know no time, so that they count only from the start on.
@@ -159,23 +159,23 @@ fn made(trace: bool) -> Made {
         // As if there had been another second, and looks at its ends.
         window.advance(11 * S);
     }
-    Made { sums: window.sums(), follower, _file: file }
+    TestLog { sums: window.sums(), follower, _file: file }
 }
 
-impl Made {
-    fn with<T>(&self, make: impl FnOnce(Seen<'_>) -> T) -> T {
+impl TestLog {
+    fn with<T>(&self, make: impl FnOnce(FrameSource<'_>) -> T) -> T {
         let log = self.follower.recording();
         let (sums, logs, pending) = (&self.sums, &[(0, log)], log.pending());
-        let mut telling = Telling::default();
+        let mut telling = TellingClasses::default();
         frame::learn(&mut telling, sums, logs, pending);
-        make(Seen { sums, logs, pending, telling: &telling })
+        make(FrameSource { sums, logs, pending, telling: &telling })
     }
 
-    fn frame(&self, options: &ViewOptions) -> Frame {
+    fn frame(&self, options: &ViewOptions) -> TopFrame {
         self.with(|seen| frame::frame(seen, options))
     }
 
-    fn detail(&self, options: &ViewOptions, subject: &Subject) -> Detail {
+    fn detail(&self, options: &ViewOptions, subject: &DetailSubject) -> Detail {
         self.with(|seen| frame::detail(seen, options, subject))
     }
 }
@@ -200,7 +200,7 @@ fn status(trace: bool, life: Life) -> Status {
         pid: 4711,
         life,
         elapsed_ns: 10 * S,
-        span: Shown::Window,
+        span: Coverage::Window,
         trace,
         mode: if trace { "trace" } else { "contention" }.to_owned(),
         own_cpu: None,
@@ -210,7 +210,7 @@ fn status(trace: bool, life: Life) -> Status {
 
 /// Somebody at a terminal.
 struct User {
-    made: Made,
+    made: TestLog,
     app: App,
     status: Status,
     size: (u16, u16),
@@ -222,7 +222,7 @@ impl User {
         User { made: made(trace), app, status: status(trace, Life::Recording), size }
     }
 
-    fn frame(&self) -> Frame {
+    fn frame(&self) -> TopFrame {
         self.made.frame(&self.app.options)
     }
 
@@ -243,7 +243,7 @@ impl User {
             View::Detail(subject) => Some(self.made.detail(&self.app.options, &subject)),
             _ => None,
         };
-        let look = draw::Look { colours: false };
+        let look = draw::Looks { colours: false };
         let mut terminal = Terminal::new(TestBackend::new(self.size.0, self.size.1)).unwrap();
         let (app, detail, status) = (&mut self.app, detail.as_ref(), &self.status);
         let mut screen = draw::Screen { app, frame: &frame, detail, status, look };
@@ -346,15 +346,10 @@ fn a_frame_is_printed() {
 
 #[test]
 fn options_without_effect_are_refused() {
-    #[derive(clap::Parser)]
-    struct Line {
-        #[command(flatten)]
-        top: TopArgs,
-    }
     let refused = |line: &str| {
         let line = std::iter::once("top").chain(line.split(' '));
-        <Line as clap::Parser>::try_parse_from(line)
-            .map(|line| line.top.top)
+        <crate::usage::CommandLine<TopArgs> as clap::Parser>::try_parse_from(line)
+            .map(|line| line.args.top)
             .map_err(|it| it.kind())
     };
     assert_eq!(refused("--once --top 0 a.log").ok(), Some(0));

@@ -8,7 +8,7 @@ use tyrion_report::findings::{LockGroups, LockRef};
 
 /// The locks of a group, or one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chosen {
+pub struct LockChoice {
     pub group: u32,
     /// Its id in the log.
     pub lock: Option<u32>,
@@ -24,7 +24,7 @@ pub fn choose(
     groups: &LockGroups,
     name: &str,
     pattern: &Regex,
-) -> Result<Chosen, Failure> {
+) -> Result<LockChoice, Failure> {
     let all = || 0..groups.len() as u32;
     let of = |group: u32| groups.lock_ref(group);
     let exactly: Vec<u32> = all()
@@ -45,7 +45,9 @@ pub fn choose(
     let waited = waited_for(profile, groups);
     let hot: Vec<u32> = found.iter().copied().filter(|group| waited.contains(group)).collect();
     match (&found[..], &hot[..]) {
-        ([group], _) | (_, [group]) => Ok(Chosen { group: *group, lock: None, name: of(*group) }),
+        ([group], _) | (_, [group]) => {
+            Ok(LockChoice { group: *group, lock: None, name: of(*group) })
+        }
         (_, []) => Err(which(name, found.into_iter().map(of))),
         _ => Err(which(name, hot.into_iter().map(of))),
     }
@@ -69,10 +71,10 @@ fn one_of_a_group(
     groups: &LockGroups,
     name: &str,
     pattern: &Regex,
-) -> Result<Chosen, Failure> {
+) -> Result<LockChoice, Failure> {
     let locks = profile.locks.iter().enumerate().filter(|(_, lock)| lock.id != 0);
-    let mut found: Vec<Chosen> = locks
-        .map(|(at, lock)| Chosen {
+    let mut found: Vec<LockChoice> = locks
+        .map(|(at, lock)| LockChoice {
             group: groups.of(at as u32),
             lock: Some(lock.id),
             name: LockRef { name: lock.name.clone(), class: lock.class.clone(), id: lock.id },

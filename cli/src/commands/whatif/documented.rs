@@ -1,6 +1,6 @@
 //! `docs/whatif.md` names every field of the JSON, and no other.
 
-use super::{Candidate, Document, Refused};
+use super::{Candidate, Document, Refusal};
 use serde_json::{Value, to_value};
 use std::collections::BTreeSet;
 use tyrion_whatif::{ObjectGain, Prediction, ThreadGain};
@@ -28,7 +28,7 @@ fn every_field_is_documented() {
     };
     let document = Document {
         predictions: vec![prediction],
-        refused: vec![Refused::default()],
+        refused: vec![Refusal::default()],
         candidates: vec![Candidate::default()],
         ..Document::default()
     };

@@ -1,15 +1,15 @@
 //! The costs of a part.
 
 use super::{
-    Shared,
-    file::{Cost, FileWriter, MAX_FILE_BYTES},
+    PartContext,
+    file::{FileWriter, MAX_FILE_BYTES, RowCost},
     graph::{Graph, NONE},
-    parts::Part,
+    parts::ThreadPart,
 };
 use crate::outputs::{
     bits::BitSet,
-    rows::{Column, Row, Rows, Spans},
-    tree::Tree,
+    rows::{OutputRow, RowColumn, RowSpans, Rows},
+    tree::StackTree,
 };
 use std::io::{self, Write};
 use tyrion_model::names::thread_frame;
@@ -20,16 +20,16 @@ const COMPLETE_NODES: usize = 1 << 10;
 /// Sums the rows of parts and writes them. One is reused for many parts.
 pub(super) struct Body<'a, const N: usize> {
     rows: Rows<'a>,
-    tree: &'a Tree,
+    tree: &'a StackTree,
     graph: &'a Graph,
-    columns: &'a [Column],
+    columns: &'a [RowColumn],
     /// The rows at and below each node; all zero between parts.
-    inclusive: Vec<Cost<N>>,
+    inclusive: Vec<RowCost<N>>,
     nodes: BitSet,
     /// Nodes of which no more will be known.
     complete: Vec<u32>,
     /// The cost of each of the graph's entries; all zero between files.
-    costs: Vec<Cost<N>>,
+    costs: Vec<RowCost<N>>,
     /// Entries of the thread's frame; of all other functions.
     root_entries: BitSet,
     entries: BitSet,
@@ -39,18 +39,18 @@ pub(super) struct Body<'a, const N: usize> {
 
 impl<'a, const N: usize> Body<'a, N> {
     /// What writes the first `N` columns at most.
-    pub(super) fn new(shared: &'a Shared<'a>) -> Self {
-        let Shared { rows, tree, graph, columns, .. } = shared;
+    pub(super) fn new(shared: &'a PartContext<'a>) -> Self {
+        let PartContext { rows, tree, graph, columns, .. } = shared;
         let entries = graph.entries.len();
         Body {
             rows: *rows,
             tree,
             graph,
             columns,
-            inclusive: vec![Cost::default(); tree.len()],
+            inclusive: vec![RowCost::default(); tree.len()],
             nodes: BitSet::new(tree.len()),
             complete: Vec::with_capacity(COMPLETE_NODES),
-            costs: vec![Cost::default(); entries],
+            costs: vec![RowCost::default(); entries],
             root_entries: BitSet::new(entries),
             entries: BitSet::new(entries),
             roots_end: graph.entries.partition_point(|entry| entry.function == 0) as u32,
@@ -64,12 +64,12 @@ impl<'a, const N: usize> Body<'a, N> {
     pub(super) fn write(
         &mut self,
         header: &str,
-        parts: &[Part],
+        parts: &[ThreadPart],
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let mut file = FileWriter::new(self.graph, self.columns, out, MAX_FILE_BYTES);
         file.header(header);
-        let mut total = Cost::<N>::default();
+        let mut total = RowCost::<N>::default();
         for part in parts {
             total.add(self.sum(part));
             file.root(&thread_frame(&part.name))?;
@@ -92,9 +92,9 @@ impl<'a, const N: usize> Body<'a, N> {
     }
 
     /// Adds the part's rows to the entries, and returns their sum.
-    fn sum(&mut self, part: &Part) -> Cost<N> {
-        let mut total = Cost::<N>::default();
-        for at in part.rows.iter().flat_map(Spans::iter) {
+    fn sum(&mut self, part: &ThreadPart) -> RowCost<N> {
+        let mut total = RowCost::<N>::default();
+        for at in part.rows.iter().flat_map(RowSpans::iter) {
             let cost = self.cost(&self.rows.row(at));
             if cost.is_zero() {
                 // Reentrant acquisitions alone, of which no column tells.
@@ -140,15 +140,15 @@ impl<'a, const N: usize> Body<'a, N> {
         self.complete = complete;
     }
 
-    fn cost(&self, row: &Row) -> Cost<N> {
-        let mut cost = Cost::default();
+    fn cost(&self, row: &OutputRow) -> RowCost<N> {
+        let mut cost = RowCost::default();
         for (sum, column) in cost.0.iter_mut().zip(self.columns) {
             *sum = row.value(*column);
         }
         cost
     }
 
-    fn add(&mut self, entry: u32, cost: Cost<N>) {
+    fn add(&mut self, entry: u32, cost: RowCost<N>) {
         self.costs[entry as usize].add(cost);
         let touched =
             if entry < self.roots_end { &mut self.root_entries } else { &mut self.entries };

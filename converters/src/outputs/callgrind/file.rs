@@ -1,7 +1,7 @@
 //! The lines of a callgrind file.
 
-use super::graph::{Entry, Graph};
-use crate::outputs::rows::Column;
+use super::graph::{CostLine, Graph};
+use crate::outputs::rows::RowColumn;
 use std::io::{self, Write};
 
 /// KCacheGrind takes a file's size modulo 2^32 and silently reads no more.
@@ -9,17 +9,17 @@ pub(super) const MAX_FILE_BYTES: u64 = u32::MAX as u64;
 
 /// Sums of rows, in the order of the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cost<const N: usize>(pub(super) [u64; N]);
+pub(super) struct RowCost<const N: usize>(pub(super) [u64; N]);
 
-impl<const N: usize> Default for Cost<N> {
+impl<const N: usize> Default for RowCost<N> {
     fn default() -> Self {
-        Cost([0; N])
+        RowCost([0; N])
     }
 }
 
-impl<const N: usize> Cost<N> {
+impl<const N: usize> RowCost<N> {
     /// Adds what other rows cost.
-    pub(super) fn add(&mut self, other: Cost<N>) {
+    pub(super) fn add(&mut self, other: RowCost<N>) {
         for (sum, value) in self.0.iter_mut().zip(other.0) {
             *sum = sum.saturating_add(value);
         }
@@ -36,7 +36,7 @@ impl<const N: usize> Cost<N> {
 /// graph and 1.
 pub(super) struct FileWriter<'a> {
     graph: &'a Graph,
-    columns: &'a [Column],
+    columns: &'a [RowColumn],
     out: &'a mut dyn Write,
     buffer: Vec<u8>,
     written_bytes: u64,
@@ -58,7 +58,7 @@ impl<'a> FileWriter<'a> {
     /// Writes to `out`, but no more than `max_bytes`.
     pub(super) fn new(
         graph: &'a Graph,
-        columns: &'a [Column],
+        columns: &'a [RowColumn],
         out: &'a mut dyn Write,
         max_bytes: u64,
     ) -> Self {
@@ -118,7 +118,7 @@ impl<'a> FileWriter<'a> {
     }
 
     /// Writes what the function cost on a line, or what a call on it did.
-    pub(super) fn entry<const N: usize>(&mut self, entry: Entry, cost: Cost<N>) {
+    pub(super) fn entry<const N: usize>(&mut self, entry: CostLine, cost: RowCost<N>) {
         if entry.callee != 0 {
             let callee = &self.graph.functions[entry.callee as usize];
             if callee.object != self.object {
@@ -143,14 +143,14 @@ impl<'a> FileWriter<'a> {
 
     /// Writes the end: without the sum `callgrind_annotate --inclusive` counts
     /// calls twice.
-    pub(super) fn finish<const N: usize>(mut self, total: Cost<N>) -> io::Result<()> {
+    pub(super) fn finish<const N: usize>(mut self, total: RowCost<N>) -> io::Result<()> {
         self.text("\ntotals: ");
         self.cost(total);
         self.flush(0)?;
         self.out.flush()
     }
 
-    fn cost<const N: usize>(&mut self, cost: Cost<N>) {
+    fn cost<const N: usize>(&mut self, cost: RowCost<N>) {
         for (nth, (_, value)) in self.columns.iter().zip(cost.0).enumerate() {
             if nth > 0 {
                 self.buffer.push(b' ');
@@ -162,10 +162,10 @@ impl<'a> FileWriter<'a> {
 
     /// How often something was called: once for each acquisition, and where
     /// those are not counted for each wait.
-    fn calls<const N: usize>(&self, cost: Cost<N>) -> u64 {
+    fn calls<const N: usize>(&self, cost: RowCost<N>) -> u64 {
         let counts = self.columns.iter().zip(cost.0);
-        let counts =
-            counts.filter(|(column, _)| matches!(column, Column::Count | Column::Acquisitions));
+        let counts = counts
+            .filter(|(column, _)| matches!(column, RowColumn::Count | RowColumn::Acquisitions));
         counts.map(|(_, value)| value).max().unwrap_or(0)
     }
 
@@ -241,7 +241,7 @@ mod tests {
     use crate::outputs::{
         OutputOptions,
         rows::Rows,
-        tree::{Leaves, StateLeaves, Tree},
+        tree::{Leaves, StackTree, StateLeaves},
     };
     use tyrion_model::profile::Profile;
 
@@ -260,15 +260,15 @@ mod tests {
         let options = OutputOptions::default();
         let rows = Rows::all(&profile, &options);
         let leaves = Leaves::new(&options, StateLeaves::ButRunning);
-        let tree = Tree::new(&profile, &rows, leaves).unwrap();
+        let tree = StackTree::new(&profile, &rows, leaves).unwrap();
         let graph = Graph::new(&profile, &tree);
         let write = |max_bytes| {
             let mut out = Vec::new();
-            let columns = [Column::WaitNs, Column::Count];
+            let columns = [RowColumn::WaitNs, RowColumn::Count];
             let mut file = FileWriter::new(&graph, &columns, &mut out, max_bytes);
             file.header("header\n");
             file.root("[root]").unwrap();
-            file.finish(Cost::<2>::default()).map(|()| out.len() as u64)
+            file.finish(RowCost::<2>::default()).map(|()| out.len() as u64)
         };
         let bytes = write(u64::MAX).unwrap();
         assert_eq!(write(bytes).unwrap(), bytes);

@@ -1,6 +1,6 @@
 //! The functions of a call graph as callgrind names them.
 
-use crate::outputs::tree::{NO_STACK, Step, Tree};
+use crate::outputs::tree::{NO_STACK, StackTree, TreeStep};
 use std::collections::HashMap;
 use tyrion_model::{
     harmless, names,
@@ -23,9 +23,9 @@ const STATES: &str = "states";
 pub(super) struct Callee {
     /// Its name.
     pub(super) name: String,
-    /// Its source, an index into [`Names::files`].
+    /// Its source, an index into [`FunctionNames::files`].
     pub(super) file: u32,
-    /// What it is part of, an index into [`Names::objects`].
+    /// What it is part of, an index into [`FunctionNames::objects`].
     pub(super) object: u32,
     /// Its first line.
     pub(super) first_line: u32,
@@ -33,12 +33,12 @@ pub(super) struct Callee {
 
 /// Strings, each once.
 #[derive(Default)]
-pub(super) struct Pool {
+pub(super) struct StringPool {
     pub(super) strings: Vec<String>,
     ids: HashMap<String, u32>,
 }
 
-impl Pool {
+impl StringPool {
     fn id(&mut self, string: &str) -> u32 {
         if let Some(&id) = self.ids.get(string) {
             return id;
@@ -52,23 +52,23 @@ impl Pool {
 
 /// The functions of a profile. What readers cannot tell apart is one function:
 /// overloads that differ in what they return only, or a class loaded twice.
-pub(super) struct Names {
+pub(super) struct FunctionNames {
     /// The functions, first the one that stands for a thread, whose name is each
     /// part's own.
     pub(super) functions: Vec<Callee>,
     /// Source files.
-    pub(super) files: Pool,
+    pub(super) files: StringPool,
     /// Objects, which KCacheGrind can group by: packages, and for locks the kinds
     /// of wait.
-    pub(super) objects: Pool,
+    pub(super) objects: StringPool,
     of_frame: Vec<u32>,
     of_lock: Vec<u32>,
     of_state: [u32; State::ALL.len()],
     no_stack: u32,
 }
 
-impl Names {
-    pub(super) fn new(profile: &Profile, tree: &Tree) -> Names {
+impl FunctionNames {
+    pub(super) fn new(profile: &Profile, tree: &StackTree) -> FunctionNames {
         let mut interner = Interner::default();
         interner.add(String::new(), "", THREADS, 0);
         let of_function: Vec<u32> = profile
@@ -97,17 +97,17 @@ impl Names {
             of_state[state as usize] = interner.add(names::state_frame(state), "", STATES, 0);
         }
         let Interner { functions, files, objects, .. } = interner;
-        Names { functions, files, objects, of_frame, of_lock, of_state, no_stack }
+        FunctionNames { functions, files, objects, of_frame, of_lock, of_state, no_stack }
     }
 
     /// The function of a step.
-    pub(super) fn function(&self, step: Step) -> u32 {
+    pub(super) fn function(&self, step: TreeStep) -> u32 {
         match step {
-            Step::Root => 0,
-            Step::NoStack => self.no_stack,
-            Step::Frame(frame) => self.of_frame[frame as usize],
-            Step::Lock(lock) => self.of_lock[lock as usize],
-            Step::State(state) => self.of_state[state as usize],
+            TreeStep::Root => 0,
+            TreeStep::NoStack => self.no_stack,
+            TreeStep::Frame(frame) => self.of_frame[frame as usize],
+            TreeStep::Lock(lock) => self.of_lock[lock as usize],
+            TreeStep::State(state) => self.of_state[state as usize],
         }
     }
 }
@@ -115,8 +115,8 @@ impl Names {
 #[derive(Default)]
 struct Interner {
     functions: Vec<Callee>,
-    files: Pool,
-    objects: Pool,
+    files: StringPool,
+    objects: StringPool,
     ids: HashMap<(String, u32, u32), u32>,
 }
 

@@ -1,7 +1,7 @@
 //! The call graph that all parts share, worked out once.
 
-use super::functions::{Callee, Names};
-use crate::outputs::tree::{Step, Tree};
+use super::functions::{Callee, FunctionNames};
+use crate::outputs::tree::{StackTree, TreeStep};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use tyrion_model::profile::Profile;
@@ -12,7 +12,7 @@ pub(super) const NONE: u32 = u32::MAX;
 /// A line of cost: a function's own on a line of source, or that of a call. They
 /// are sorted, so that those of a function stand together, its own cost first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Entry {
+pub(super) struct CostLine {
     /// The function, an index into [`Graph::functions`].
     pub(super) function: u32,
     /// The function that is called; 0 for the function's own cost, since nobody
@@ -33,7 +33,7 @@ pub(super) struct Graph {
     /// Objects.
     pub(super) objects: Vec<String>,
     /// All lines of cost, sorted, each once.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<CostLine>,
     /// The call that leads to each node; [`NONE`] for the empty stack.
     pub(super) call_of_node: Vec<u32>,
     /// The own cost of each node's function; [`NONE`] if it has
@@ -42,36 +42,36 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    pub(super) fn new(profile: &Profile, tree: &Tree) -> Graph {
-        let names = Names::new(profile, tree);
+    pub(super) fn new(profile: &Profile, tree: &StackTree) -> Graph {
+        let names = FunctionNames::new(profile, tree);
         let (functions, of_node) = tell_recursion_apart(&names, tree);
         let line = |node: u32| match tree.steps[node as usize] {
-            Step::Frame(frame) => profile.frames[frame as usize].line,
+            TreeStep::Frame(frame) => profile.frames[frame as usize].line,
             _ => 0,
         };
         let call = |node: u32| {
             let caller = tree.parents[node as usize];
-            Entry {
+            CostLine {
                 function: of_node[caller as usize],
                 callee: of_node[node as usize],
                 line: line(caller),
             }
         };
         let own =
-            |node: u32| Entry { function: of_node[node as usize], callee: 0, line: line(node) };
+            |node: u32| CostLine { function: of_node[node as usize], callee: 0, line: line(node) };
         let mut is_own = vec![false; tree.len()];
         for &node in &tree.node_of_row {
             is_own[node as usize] = true;
         }
         let nodes = 0..tree.len() as u32;
         let own_nodes = nodes.clone().filter(|&node| is_own[node as usize]);
-        let mut entries: Vec<Entry> =
+        let mut entries: Vec<CostLine> =
             nodes.clone().skip(1).map(call).chain(own_nodes.map(own)).collect();
         entries.par_sort_unstable();
         entries.dedup();
         entries.shrink_to_fit();
 
-        let id = |entry: Entry| entries.partition_point(|other| *other < entry) as u32;
+        let id = |entry: CostLine| entries.partition_point(|other| *other < entry) as u32;
         let call_of_node = nodes.clone().into_par_iter();
         let call_of_node =
             call_of_node.map(|node| if node == 0 { NONE } else { id(call(node)) }).collect();
@@ -85,7 +85,7 @@ impl Graph {
 }
 
 /// The functions with their recurrences, and the one of each node.
-fn tell_recursion_apart(names: &Names, tree: &Tree) -> (Vec<Callee>, Vec<u32>) {
+fn tell_recursion_apart(names: &FunctionNames, tree: &StackTree) -> (Vec<Callee>, Vec<u32>) {
     let mut functions = names.functions.clone();
     let mut recurrences = HashMap::new();
     let mut of_node = Vec::with_capacity(tree.len());

@@ -1,10 +1,10 @@
 //! The lines before the costs.
 
-use super::{Shared, parts::Part, stale::MAGIC};
+use super::{PartContext, parts::ThreadPart, stale::MAGIC};
 use crate::outputs::{
     By,
-    facts::{self, Kinds},
-    rows::Column,
+    facts::{self, RowKinds},
+    rows::RowColumn,
 };
 use std::fmt::Write;
 use tyrion_model::profile::{Profile, Run, Thread};
@@ -14,7 +14,7 @@ use tyrion_model::profile::{Profile, Run, Thread};
 const MAX_BYTES: usize = 2047;
 
 /// The header of a part.
-pub(super) fn of_part(shared: &Shared<'_>, part: &Part) -> String {
+pub(super) fn of_part(shared: &PartContext<'_>, part: &ThreadPart) -> String {
     let profile = shared.profile;
     let run = profile.runs.get(part.run as usize);
     let mut header = start();
@@ -38,7 +38,7 @@ pub(super) fn of_part(shared: &Shared<'_>, part: &Part) -> String {
 }
 
 /// The header of one part that holds all threads.
-pub(super) fn merged(shared: &Shared<'_>) -> String {
+pub(super) fn merged(shared: &PartContext<'_>) -> String {
     let profile = shared.profile;
     let mut header = start();
     if let [run] = &profile.runs[..] {
@@ -66,7 +66,7 @@ fn run_facts(header: &mut String, run: &Run) {
 }
 
 /// Who the part's threads are.
-fn threads(profile: &Profile, part: &Part) -> String {
+fn threads(profile: &Profile, part: &ThreadPart) -> String {
     match part.threads[..] {
         [thread] => format!("Thread: {}", traits(&profile.threads[thread as usize])),
         ref threads => format!("Threads: {}", threads.len()),
@@ -95,7 +95,7 @@ fn field(header: &mut String, name: &str, value: &str) {
     }
 }
 
-fn end(mut header: String, shared: &Shared<'_>) -> String {
+fn end(mut header: String, shared: &PartContext<'_>) -> String {
     if let Some(estimated) = facts::estimated(&shared.profile.taken()) {
         field(&mut header, "desc", &format!("Acquisitions: {estimated}"));
     }
@@ -112,28 +112,30 @@ fn end(mut header: String, shared: &Shared<'_>) -> String {
 }
 
 /// What a column is called, in short and for people.
-fn event(column: Column, by: By, kinds: &Kinds) -> (&'static str, &'static str) {
+fn event(column: RowColumn, by: By, kinds: &RowKinds) -> (&'static str, &'static str) {
     match (column, by) {
-        (Column::WaitNs, By::Holder) => ("Wait_ns", "Wait time by holder (ns)"),
-        (Column::WaitNs, By::Waker) => ("Wait_ns", "Wait time by who ended it (ns)"),
-        (Column::WaitNs, _) => ("Wait_ns", "Wait time (ns)"),
-        (Column::Count, By::Holder) => ("Contentions", "Contended acquisitions by holder"),
-        (Column::Count, By::Waker) => ("Waits", "Waits by who ended them"),
-        (Column::Count, _) if kinds.is_contention_only() => {
+        (RowColumn::WaitNs, By::Holder) => ("Wait_ns", "Wait time by holder (ns)"),
+        (RowColumn::WaitNs, By::Waker) => ("Wait_ns", "Wait time by who ended it (ns)"),
+        (RowColumn::WaitNs, _) => ("Wait_ns", "Wait time (ns)"),
+        (RowColumn::Count, By::Holder) => ("Contentions", "Contended acquisitions by holder"),
+        (RowColumn::Count, By::Waker) => ("Waits", "Waits by who ended them"),
+        (RowColumn::Count, _) if kinds.is_contention_only() => {
             ("Contentions", "Contended acquisitions")
         }
-        (Column::Count, _) => ("Waits", "Waits"),
-        (Column::Acquisitions, _) => ("Acquisitions", "Acquisitions"),
-        (Column::AcquisitionsError, _) => ("Acquisitions_error", "Standard error of acquisitions"),
-        (Column::Reentrant, _) => ("Reentrant", "Reentrant acquisitions"),
-        (Column::ReentrantError, _) => {
+        (RowColumn::Count, _) => ("Waits", "Waits"),
+        (RowColumn::Acquisitions, _) => ("Acquisitions", "Acquisitions"),
+        (RowColumn::AcquisitionsError, _) => {
+            ("Acquisitions_error", "Standard error of acquisitions")
+        }
+        (RowColumn::Reentrant, _) => ("Reentrant", "Reentrant acquisitions"),
+        (RowColumn::ReentrantError, _) => {
             ("Reentrant_error", "Standard error of reentrant acquisitions")
         }
-        (Column::HoldNs, _) => ("Hold_ns", "Hold time (ns)"),
-        (Column::BlamedNs, _) => ("Blamed_ns", "Wait time of others (ns)"),
-        (Column::WallNs, _) => ("Wall_ns", "Wall time, sampled (ns)"),
-        (Column::CpuNs, _) => ("Cpu_ns", "CPU time, sampled (ns)"),
-        (Column::BlockedNs, _) => ("Blocked_ns", "Blocked time, sampled (ns)"),
+        (RowColumn::HoldNs, _) => ("Hold_ns", "Hold time (ns)"),
+        (RowColumn::BlamedNs, _) => ("Blamed_ns", "Wait time of others (ns)"),
+        (RowColumn::WallNs, _) => ("Wall_ns", "Wall time, sampled (ns)"),
+        (RowColumn::CpuNs, _) => ("Cpu_ns", "CPU time, sampled (ns)"),
+        (RowColumn::BlockedNs, _) => ("Blocked_ns", "Blocked time, sampled (ns)"),
     }
 }
 
@@ -179,8 +181,8 @@ mod tests {
             ..Profile::default()
         };
         let options = OutputOptions { by: Some(By::Holder), ..OutputOptions::default() };
-        let shared = Shared::new(&profile, &options).unwrap();
-        let part = Part { run: 0, number: 1, name: long, threads: vec![0], rows: Vec::new() };
+        let shared = PartContext::new(&profile, &options).unwrap();
+        let part = ThreadPart { run: 0, number: 1, name: long, threads: vec![0], rows: Vec::new() };
         for header in [of_part(&shared, &part), merged(&shared)] {
             assert!(header.len() <= MAX_BYTES);
             assert_eq!(header.find("events:"), header.find("\nevents:").map(|at| at + 1));

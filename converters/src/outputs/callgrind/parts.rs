@@ -1,6 +1,6 @@
 //! Which threads share a part.
 
-use crate::outputs::rows::{Column, Rows, Spans};
+use crate::outputs::rows::{RowColumn, RowSpans, Rows};
 use std::collections::{BTreeMap, HashMap};
 use tyrion_model::{
     grouping::replace_numbers,
@@ -9,7 +9,7 @@ use tyrion_model::{
 
 /// The threads of one file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct ThreadPart {
     /// The run they belong to, an index into [`Profile::runs`].
     pub(super) run: u32,
     /// Their number within the run, from 1.
@@ -19,12 +19,12 @@ pub(super) struct Part {
     /// Indices into [`Profile::threads`], ascending.
     pub(super) threads: Vec<u32>,
     /// The rows of each of them.
-    pub(super) rows: Vec<Spans>,
+    pub(super) rows: Vec<RowSpans>,
 }
 
 /// Threads that may share a part: those of one run whose names differ in numbers
 /// only.
-type Group = (u32, String);
+type PartGroup = (u32, String);
 
 /// Gives each thread that has rows a part of its own, if those are not more than
 /// `max_parts`. If they are, threads whose names differ in numbers only share
@@ -32,7 +32,7 @@ type Group = (u32, String);
 /// groups that waited longest keep their parts and the others share the last.
 ///
 /// Without any rows there is one part that says so.
-pub(super) fn plan(profile: &Profile, rows: &Rows<'_>, max_parts: usize) -> Vec<Part> {
+pub(super) fn plan(profile: &Profile, rows: &Rows<'_>, max_parts: usize) -> Vec<ThreadPart> {
     let max_parts = max_parts.max(1);
     let spans = rows.by_thread(profile.threads.len());
     let threads: Vec<u32> =
@@ -57,25 +57,25 @@ pub(super) fn plan(profile: &Profile, rows: &Rows<'_>, max_parts: usize) -> Vec<
     parts
 }
 
-fn part(run: u32, name: String, threads: Vec<u32>) -> Part {
-    Part { run, number: 0, name, threads, rows: Vec::new() }
+fn part(run: u32, name: String, threads: Vec<u32>) -> ThreadPart {
+    ThreadPart { run, number: 0, name, threads, rows: Vec::new() }
 }
 
-fn single(profile: &Profile, thread: u32) -> Part {
+fn single(profile: &Profile, thread: u32) -> ThreadPart {
     let run = profile.threads[thread as usize].run;
     part(run, profile.thread_name(thread), vec![thread])
 }
 
 /// Groups the threads, the largest group first, until there are no more than
 /// `max_parts` or nothing is left to group.
-fn grouped(profile: &Profile, threads: &[u32], max_parts: usize) -> Vec<Part> {
-    let mut groups: BTreeMap<Group, Vec<u32>> = BTreeMap::new();
+fn grouped(profile: &Profile, threads: &[u32], max_parts: usize) -> Vec<ThreadPart> {
+    let mut groups: BTreeMap<PartGroup, Vec<u32>> = BTreeMap::new();
     let mut left = threads.len();
     for &thread in threads {
         let Thread { run, .. } = profile.threads[thread as usize];
         groups.entry((run, group_name(profile, thread))).or_default().push(thread);
     }
-    let mut groups: Vec<(Group, Vec<u32>)> = groups.into_iter().collect();
+    let mut groups: Vec<(PartGroup, Vec<u32>)> = groups.into_iter().collect();
     groups.sort_by_key(|(_, threads)| std::cmp::Reverse(threads.len()));
     let mut parts = Vec::new();
     for ((run, name), threads) in groups {
@@ -95,14 +95,14 @@ fn grouped(profile: &Profile, threads: &[u32], max_parts: usize) -> Vec<Part> {
 fn with_others(
     profile: &Profile,
     rows: &Rows<'_>,
-    mut parts: Vec<Part>,
+    mut parts: Vec<ThreadPart>,
     max_parts: usize,
-) -> Vec<Part> {
+) -> Vec<ThreadPart> {
     // Of those that waited as long, those that held locks longest count more;
     // then those that were seen longest.
-    let columns = [Column::WaitNs, Column::HoldNs, Column::WallNs];
-    let cost_ns = |part: &Part| {
-        let rows = part.rows.iter().flat_map(Spans::iter).map(|at| rows.row(at));
+    let columns = [RowColumn::WaitNs, RowColumn::HoldNs, RowColumn::WallNs];
+    let cost_ns = |part: &ThreadPart| {
+        let rows = part.rows.iter().flat_map(RowSpans::iter).map(|at| rows.row(at));
         rows.fold([0u64; 3], |sums, row| {
             std::array::from_fn(|nth| sums[nth].saturating_add(row.value(columns[nth])))
         })
@@ -110,14 +110,14 @@ fn with_others(
     parts.sort_by_cached_key(|part| {
         (std::cmp::Reverse(cost_ns(part)), part.threads.first().copied())
     });
-    let mut members: Vec<(u32, Spans)> = parts
+    let mut members: Vec<(u32, RowSpans)> = parts
         .split_off(max_parts - 1)
         .into_iter()
         .flat_map(|part| part.threads.into_iter().zip(part.rows))
         .collect();
     members.sort_unstable_by_key(|&(thread, _)| thread);
     let run = members.first().map_or(0, |&(thread, _)| profile.threads[thread as usize].run);
-    let (threads, rows): (Vec<u32>, Vec<Spans>) = members.into_iter().unzip();
+    let (threads, rows): (Vec<u32>, Vec<RowSpans>) = members.into_iter().unzip();
     let mut others = part(run, format!("others ({} threads)", threads.len()), threads);
     others.rows = rows;
     parts.push(others);
@@ -134,7 +134,7 @@ fn group_name(profile: &Profile, thread: u32) -> String {
 }
 
 /// Numbers the parts of each run.
-fn number(parts: &mut [Part]) {
+fn number(parts: &mut [ThreadPart]) {
     for run in parts.chunk_by_mut(|a, b| a.run == b.run) {
         for (number, part) in (1..).zip(run) {
             part.number = number;
@@ -144,13 +144,13 @@ fn number(parts: &mut [Part]) {
 
 /// How the names of the parts' files go on after that of the profile:
 /// `.<pid>-<number>`, or `.<pid>.<run>-<number>` where there are several runs.
-pub(super) fn suffixes(profile: &Profile, parts: &[Part]) -> Vec<String> {
+pub(super) fn suffixes(profile: &Profile, parts: &[ThreadPart]) -> Vec<String> {
     let mut largest: HashMap<u32, u32> = HashMap::new();
     for part in parts {
         let largest = largest.entry(part.run).or_default();
         *largest = part.number.max(*largest);
     }
-    let suffix = |part: &Part| {
+    let suffix = |part: &ThreadPart| {
         let pid = profile.runs.get(part.run as usize).map_or(0, |run| run.pid);
         let run = match profile.runs.len() {
             0 | 1 => String::new(),
@@ -206,7 +206,7 @@ mod tests {
         profile
     }
 
-    fn planned(profile: &Profile, max_parts: usize) -> Vec<Part> {
+    fn planned(profile: &Profile, max_parts: usize) -> Vec<ThreadPart> {
         plan(profile, &Rows::all(profile, &OutputOptions::default()), max_parts)
     }
 

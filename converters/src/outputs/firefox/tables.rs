@@ -3,7 +3,7 @@
 use super::schema::{CONTENTION, OTHER, SUMMED, WAITING};
 use crate::outputs::{
     json::{self, or_null},
-    places::Places,
+    places::LockStacks,
 };
 use std::{
     collections::{BTreeSet, HashMap},
@@ -43,7 +43,7 @@ impl Strings {
 /// The shared tables. A stack is a node of the tree without the empty one; behind these
 /// come those of waits without times, which have one frame more.
 pub(super) struct Tables<'p> {
-    places: &'p Places<'p>,
+    places: &'p LockStacks<'p>,
     /// The nodes of waits without times, ascending.
     summed: Vec<u32>,
     /// What locks are called in markers, by lock of the profile.
@@ -53,7 +53,7 @@ pub(super) struct Tables<'p> {
 }
 
 impl<'p> Tables<'p> {
-    pub(super) fn new(places: &'p Places<'p>, untimed: &[Untimed]) -> Tables<'p> {
+    pub(super) fn new(places: &'p LockStacks<'p>, untimed: &[Untimed]) -> Tables<'p> {
         let nodes = untimed.iter().map(|it| places.node(it.stack, it.lock, it.kind));
         let summed: BTreeSet<u32> = nodes.collect();
         let (locks, threads) = Default::default();
@@ -83,7 +83,8 @@ impl<'p> Tables<'p> {
     pub(super) fn thread(
         &mut self,
         timeline: &Timeline<'_>,
-        (run, id): (u32, u32),
+        run: u32,
+        id: u32,
         strings: &mut Strings,
     ) -> Option<u32> {
         let log = timeline.logs().get(run as usize).filter(|_| id != UNKNOWN)?;
@@ -225,7 +226,7 @@ struct Sources {
 }
 
 impl Sources {
-    fn of(places: &Places<'_>, profile: &Profile) -> Sources {
+    fn of(places: &LockStacks<'_>, profile: &Profile) -> Sources {
         let methods = profile.functions.iter().map(|it| harmless::name(&it.source).into_owned());
         let first = profile.frames.len() as u32;
         let others = (first..places.frames()).map(|frame| places.shown(frame).file);

@@ -28,7 +28,7 @@ pub(super) struct Context<'c, 'p> {
 
 /// What a sample and a marker stand for.
 #[derive(Clone, Copy)]
-enum Sample<'s> {
+enum SampleSource<'s> {
     Wait(&'s Wait),
     Sum(&'s Untimed),
     /// The thread does not wait from this moment on: a sample without a stack, and no
@@ -36,31 +36,31 @@ enum Sample<'s> {
     Nothing(u64),
 }
 
-impl Sample<'_> {
+impl SampleSource<'_> {
     /// When the sample was, in ns of the timeline's clock. Sums stand where the last of
     /// their waits ended at the latest.
     fn at_ns(&self) -> u64 {
         match self {
-            Sample::Wait(wait) => wait.start_ns,
-            Sample::Sum(sum) => sum.last_ns,
-            Sample::Nothing(at_ns) => *at_ns,
+            SampleSource::Wait(wait) => wait.start_ns,
+            SampleSource::Sum(sum) => sum.last_ns,
+            SampleSource::Nothing(at_ns) => *at_ns,
         }
     }
 
     fn wait_ns(&self) -> u64 {
         match self {
-            Sample::Wait(wait) => wait.wait_ns,
-            Sample::Sum(sum) => sum.wait_ns,
-            Sample::Nothing(_) => 0,
+            SampleSource::Wait(wait) => wait.wait_ns,
+            SampleSource::Sum(sum) => sum.wait_ns,
+            SampleSource::Nothing(_) => 0,
         }
     }
 
     /// From when to when the marker lasts, in ns of the timeline's clock.
     fn span(&self) -> (u64, u64) {
         match self {
-            Sample::Wait(wait) => (wait.start_ns, wait.end_ns),
-            Sample::Sum(sum) => (sum.first_ns, sum.last_ns),
-            Sample::Nothing(at_ns) => (*at_ns, *at_ns),
+            SampleSource::Wait(wait) => (wait.start_ns, wait.end_ns),
+            SampleSource::Sum(sum) => (sum.first_ns, sum.last_ns),
+            SampleSource::Nothing(at_ns) => (*at_ns, *at_ns),
         }
     }
 }
@@ -74,7 +74,7 @@ pub(super) fn write_thread(
 ) -> io::Result<()> {
     let profile = context.timeline.profile();
     let Some(of_profile) = profile.threads.get(thread as usize) else { return Ok(()) };
-    write_head(context, (thread, of_profile), out)?;
+    write_head(context, thread, of_profile, out)?;
     let mut sums: Vec<&Untimed> = context.timeline.untimed_of(thread).iter().collect();
     sums.sort_by_key(|sum| sum.last_ns);
     let mut columns = Columns { context, waits, sums, out };
@@ -86,7 +86,8 @@ pub(super) fn write_thread(
 /// All but the samples and markers.
 fn write_head(
     context: &Context<'_, '_>,
-    (number, thread): (u32, &Thread),
+    number: u32,
+    thread: &Thread,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let (timeline, run) = (context.timeline, thread.run);
@@ -134,16 +135,17 @@ struct Columns<'c, 'x, 'p, 'w> {
 }
 
 /// Writes what a sample has in a column.
-type Value<'v> = dyn FnMut(&mut Context<'_, '_>, Sample<'_>, &mut dyn Write) -> io::Result<()> + 'v;
+type ColumnWriter<'v> =
+    dyn FnMut(&mut Context<'_, '_>, SampleSource<'_>, &mut dyn Write) -> io::Result<()> + 'v;
 
 impl Columns<'_, '_, '_, '_> {
     fn samples(&mut self) -> io::Result<()> {
         self.out.write_all(b",\n\"samples\":{\"weightType\":\"tracing-ms\",")?;
         self.column("stack", true, &mut |context, sample, out| {
             let stack = match sample {
-                Sample::Wait(wait) => context.tables.stack(wait.stack, wait.lock, wait.kind),
-                Sample::Sum(sum) => context.tables.summed_stack(sum),
-                Sample::Nothing(_) => None,
+                SampleSource::Wait(wait) => context.tables.stack(wait.stack, wait.lock, wait.kind),
+                SampleSource::Sum(sum) => context.tables.summed_stack(sum),
+                SampleSource::Nothing(_) => None,
             };
             out.write_all(or_null(stack).as_bytes())
         })?;
@@ -161,7 +163,7 @@ impl Columns<'_, '_, '_, '_> {
         self.out.write_all(b",\n\"markers\":{")?;
         self.column("name", false, &mut |context, sample, out| {
             let name = match sample {
-                Sample::Wait(wait) => wait.kind.name(),
+                SampleSource::Wait(wait) => wait.kind.name(),
                 _ => "summed waits",
             };
             write!(out, "{}", context.strings.number(name))
@@ -176,49 +178,54 @@ impl Columns<'_, '_, '_, '_> {
         self.column("phase", false, &mut |_, _, out| out.write_all(INTERVAL.as_bytes()))?;
         self.column("category", false, &mut |_, sample, out| {
             let category = match sample {
-                Sample::Wait(wait) => category(wait.kind),
+                SampleSource::Wait(wait) => category(wait.kind),
                 _ => schema::SUMMED,
             };
             write!(out, "{category}")
         })?;
         let len = self.column("data", false, &mut |context, sample, out| match sample {
-            Sample::Wait(wait) => write_wait(context, wait, out),
-            Sample::Sum(sum) => write_sum(context, sum, out),
-            Sample::Nothing(_) => out.write_all(b"null"),
+            SampleSource::Wait(wait) => write_wait(context, wait, out),
+            SampleSource::Sum(sum) => write_sum(context, sum, out),
+            SampleSource::Nothing(_) => out.write_all(b"null"),
         })?;
         write!(self.out, "\"length\":{len}}}")
     }
 
     /// Writes a column with a comma behind it, with the moments at which the thread no
     /// longer waits or without them: how many values it has.
-    fn column(&mut self, name: &str, with_ends: bool, value: &mut Value<'_>) -> io::Result<u64> {
+    fn column(
+        &mut self,
+        name: &str,
+        with_ends: bool,
+        value: &mut ColumnWriter<'_>,
+    ) -> io::Result<u64> {
         write!(self.out, "\"{name}\":[")?;
         let (context, out) = (&mut *self.context, &mut *self.out);
         let (mut commas, mut len) = (Commas::default(), 0u64);
-        let mut one = |sample: Sample<'_>| {
+        let mut one = |sample: SampleSource<'_>| {
             commas.next(out)?;
             len += 1;
             value(context, sample, out)
         };
         let mut end_ns = None;
-        let mut write = |sample: Sample<'_>| {
+        let mut write = |sample: SampleSource<'_>| {
             // Waits that overlap follow each other without a moment between them.
             let ended = end_ns.replace(sample.span().1);
             if let Some(at_ns) = ended.filter(|&at_ns| with_ends && at_ns < sample.at_ns()) {
-                one(Sample::Nothing(at_ns))?;
+                one(SampleSource::Nothing(at_ns))?;
             }
             one(sample)
         };
         let mut sums = self.sums.iter().peekable();
         self.waits.for_each(&mut |wait| {
             while let Some(sum) = sums.next_if(|sum| sum.last_ns <= wait.start_ns) {
-                write(Sample::Sum(sum))?;
+                write(SampleSource::Sum(sum))?;
             }
-            write(Sample::Wait(wait))
+            write(SampleSource::Wait(wait))
         })?;
-        sums.try_for_each(|sum| write(Sample::Sum(sum)))?;
+        sums.try_for_each(|sum| write(SampleSource::Sum(sum)))?;
         if let Some(at_ns) = end_ns.filter(|_| with_ends) {
-            one(Sample::Nothing(at_ns))?;
+            one(SampleSource::Nothing(at_ns))?;
         }
         self.out.write_all(b"],")?;
         Ok(len)
@@ -231,7 +238,7 @@ fn write_wait(context: &mut Context<'_, '_>, wait: &Wait, out: &mut dyn Write) -
     let kind = context.strings.number(wait.kind.name());
     let lock = context.tables.lock(timeline.profile(), wait.lock, context.strings);
     let outcome = context.strings.number(wait.outcome.name());
-    let owner = context.tables.thread(timeline, (wait.run, wait.owner), context.strings);
+    let owner = context.tables.thread(timeline, wait.run, wait.owner, context.strings);
     let of_type = if owner.is_some() { OWNED_WAIT } else { WAIT };
     write!(
         out,
@@ -240,7 +247,7 @@ fn write_wait(context: &mut Context<'_, '_>, wait: &Wait, out: &mut dyn Write) -
         ms(wait.wait_ns)
     )?;
     let waker = wait.waker.and_then(|waker| {
-        context.tables.thread(timeline, (wait.run, waker.thread_id), context.strings)
+        context.tables.thread(timeline, wait.run, waker.thread_id, context.strings)
     });
     for (key, name) in [("owner", owner), ("waker", waker)] {
         if let Some(name) = name {

@@ -7,7 +7,11 @@ use tyrion_wire::Family;
 
 /// The colours of frames of one kind: the darkest, and how much lighter red, green
 /// and blue of it may be.
-type Shades = ((u8, u8, u8), (u8, u8, u8));
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shades {
+    base: [u8; 3],
+    spread: [u8; 3],
+}
 
 /// A colour for each name, a shade of those of its kind: warm for the application's
 /// methods, pale for the JDK's, cold for locks, grey for threads, violet for what the
@@ -23,35 +27,33 @@ pub(super) fn palette(lines: &Lines<'_>) -> PaletteMap {
 }
 
 fn color(name: &str, kind: LabelKind) -> Color {
-    let (base, spread) = shades(kind);
     let [first, second, ..] = hash(name).to_le_bytes();
     let second = if kind == LabelKind::Thread { first } else { second };
-    shade(base, spread, [first, second, second])
+    shade(shades(kind), [first, second, second])
 }
 
-fn shade((r, g, b): (u8, u8, u8), spread: (u8, u8, u8), bytes: [u8; 3]) -> Color {
+fn shade(shades: Shades, bytes: [u8; 3]) -> Color {
     let shade =
         |base: u8, spread: u8, byte: u8| base + (u16::from(spread) * u16::from(byte) / 255) as u8;
-    Color {
-        r: shade(r, spread.0, bytes[0]),
-        g: shade(g, spread.1, bytes[1]),
-        b: shade(b, spread.2, bytes[2]),
-    }
+    let Shades { base, spread } = shades;
+    let [r, g, b] = std::array::from_fn(|at| shade(base[at], spread[at], bytes[at]));
+    Color { r, g, b }
 }
 
 fn shades(kind: LabelKind) -> Shades {
+    let of = |base, spread| Shades { base, spread };
     match kind {
-        LabelKind::Method => ((225, 110, 20), (30, 70, 40)),
-        LabelKind::JdkMethod => ((225, 200, 120), (25, 30, 40)),
+        LabelKind::Method => of([225, 110, 20], [30, 70, 40]),
+        LabelKind::JdkMethod => of([225, 200, 120], [25, 30, 40]),
         LabelKind::Lock(kind) => match kind.family() {
-            Family::Monitor => ((90, 150, 215), (40, 35, 40)),
-            Family::Condition => ((205, 130, 155), (35, 35, 35)),
-            Family::Park => ((130, 175, 145), (35, 35, 35)),
-            Family::Lock => ((45, 175, 180), (40, 35, 35)),
+            Family::Monitor => of([90, 150, 215], [40, 35, 40]),
+            Family::Condition => of([205, 130, 155], [35, 35, 35]),
+            Family::Park => of([130, 175, 145], [35, 35, 35]),
+            Family::Lock => of([45, 175, 180], [40, 35, 35]),
         },
-        LabelKind::Thread => ((185, 185, 185), (20, 20, 20)),
-        LabelKind::Group => ((175, 130, 200), (30, 30, 30)),
-        LabelKind::State(state) => (of_state(state), (0, 0, 0)),
+        LabelKind::Thread => of([185, 185, 185], [20, 20, 20]),
+        LabelKind::Group => of([175, 130, 200], [30, 30, 30]),
+        LabelKind::State(state) => of(of_state(state), [0; 3]),
     }
 }
 
@@ -75,8 +77,7 @@ pub(super) fn legend(lines: &Lines<'_>, drawn: &str) -> Vec<(Color, &'static str
     for kind in lines.kinds_of_frames(drawn) {
         let meaning = meaning(kind);
         if !legend.iter().any(|(_, known)| *known == meaning) {
-            let (base, spread) = shades(kind);
-            legend.push((shade(base, spread, [127; 3]), meaning));
+            legend.push((shade(shades(kind), [127; 3]), meaning));
         }
     }
     legend
@@ -84,16 +85,16 @@ pub(super) fn legend(lines: &Lines<'_>, drawn: &str) -> Vec<(Color, &'static str
 
 /// Green for what gets on, red for what is kept from it, cold colours for what
 /// waits.
-fn of_state(state: State) -> (u8, u8, u8) {
+fn of_state(state: State) -> [u8; 3] {
     match state {
-        State::Running => (80, 185, 80),
-        State::Native => (160, 200, 80),
-        State::Blocked => (220, 50, 50),
-        State::Waiting => (130, 140, 225),
-        State::Parked => (110, 170, 205),
-        State::Sleeping => (160, 195, 225),
-        State::Idle => (205, 220, 230),
-        State::Other => (150, 150, 150),
+        State::Running => [80, 185, 80],
+        State::Native => [160, 200, 80],
+        State::Blocked => [220, 50, 50],
+        State::Waiting => [130, 140, 225],
+        State::Parked => [110, 170, 205],
+        State::Sleeping => [160, 195, 225],
+        State::Idle => [205, 220, 230],
+        State::Other => [150, 150, 150],
     }
 }
 
@@ -131,8 +132,8 @@ mod tests {
     #[test]
     fn shades_do_not_overflow() {
         for kind in kinds() {
-            let ((r, g, b), spread) = shades(kind);
-            for (base, spread) in [(r, spread.0), (g, spread.1), (b, spread.2)] {
+            let Shades { base, spread } = shades(kind);
+            for (base, spread) in base.into_iter().zip(spread) {
                 assert!(base.checked_add(spread).is_some(), "{kind:?}");
             }
         }

@@ -1,7 +1,7 @@
 //! Differential flame graphs: the widths of one profile, and in colours how it
 //! differs from another one.
 
-use super::{MAX_LINES, contention_only, svg::SvgWriter, titles::Classes, unit};
+use super::{MAX_LINES, contention_only, svg::SvgWriter, titles::TitleClasses, unit};
 use crate::outputs::{Metric, OutputOptions, lines::Lines};
 use inferno::flamegraph::{self, color::BackgroundColor};
 use std::{
@@ -83,7 +83,7 @@ impl Difference<'_> {
         let totals = [before.total(), after.total()].into_iter().filter(|&total| total != 0);
         let smallest = style.min_width / 100.0 * totals.min().unwrap_or(0) as f64;
         let (_, smallest) = before.text(smallest, MAX_LINES)?;
-        let classes = Classes::of(&[before, after]);
+        let classes = TitleClasses::of(&[before, after]);
         let (after, smallest) = after.text(smallest, MAX_LINES)?;
         // What is too narrow on one side for the picture to have room for it, too.
         let (before, _) = before.text(smallest, MAX_LINES)?;

@@ -3,7 +3,7 @@
 
 use super::{
     fitted::fitted,
-    titles::{Classes, escaped, rewritten, unescaped},
+    titles::{TitleClasses, escaped, rewritten, unescaped},
 };
 use inferno::flamegraph::color::Color;
 use std::{
@@ -55,13 +55,13 @@ pub(super) struct SvgWriter<W: Write> {
     at: At,
     /// How high inferno's picture is, in pixels: there the legend begins.
     height: usize,
-    classes: Classes,
+    classes: TitleClasses,
     legend: Vec<(Color, &'static str)>,
 }
 
 impl<W: Write> SvgWriter<W> {
     /// Passes it on to `out`.
-    pub(super) fn new(out: W, classes: Classes, legend: Vec<(Color, &'static str)>) -> Self {
+    pub(super) fn new(out: W, classes: TitleClasses, legend: Vec<(Color, &'static str)>) -> Self {
         SvgWriter { out, pending: Vec::new(), at: At::Outside, height: 0, classes, legend }
     }
 
@@ -217,7 +217,7 @@ mod tests {
 
     fn pass(pieces: &[&str], legend: Vec<(Color, &'static str)>) -> String {
         let mut out = Vec::new();
-        let mut svg = SvgWriter::new(&mut out, Classes::default(), legend);
+        let mut svg = SvgWriter::new(&mut out, TitleClasses::default(), legend);
         for piece in pieces {
             svg.write_all(piece.as_bytes()).unwrap();
         }
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn long_legends_have_several_lines() {
         let name = "a name of thirty characters___";
-        let svg = SvgWriter::new(Vec::<u8>::new(), Classes::default(), legend(&[name; 5]));
+        let svg = SvgWriter::new(Vec::<u8>::new(), TitleClasses::default(), legend(&[name; 5]));
         let places = [(10, 0), (263, 0), (516, 0), (769, 0), (10, 1)];
         assert_eq!(svg.places(), places);
         assert_eq!(svg.legend_height(), 50);

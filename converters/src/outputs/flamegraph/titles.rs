@@ -13,16 +13,18 @@ const MOST_CLASSES: usize = 3;
 /// The classes of locks whose names do not tell them, by the names as they stand in
 /// titles; both as XML.
 #[derive(Default)]
-pub(super) struct Classes(HashMap<String, String>);
+pub(super) struct TitleClasses(HashMap<String, String>);
 
-impl Classes {
+impl TitleClasses {
     /// Those of all these lines.
-    pub(super) fn of(lines: &[&Lines<'_>]) -> Classes {
+    pub(super) fn of(lines: &[&Lines<'_>]) -> TitleClasses {
         let mut classes: HashMap<&str, BTreeSet<&str>> = HashMap::new();
         for (name, of_name) in lines.iter().flat_map(|lines| lines.classes()) {
             classes.entry(name).or_default().extend(of_name.iter().map(String::as_str));
         }
-        Classes(classes.iter().map(|(name, classes)| (escaped(name), listed(classes))).collect())
+        TitleClasses(
+            classes.iter().map(|(name, classes)| (escaped(name), listed(classes))).collect(),
+        )
     }
 }
 
@@ -38,7 +40,7 @@ fn listed(classes: &BTreeSet<&str>) -> String {
 ///
 /// The SVG's scripts cut the last `(…)` off a title to get at the name, so there is no
 /// `(` in it.
-pub(super) fn rewritten(title: &str, classes: &Classes) -> Option<String> {
+pub(super) fn rewritten(title: &str, classes: &TitleClasses) -> Option<String> {
     let open = title.rfind('(')?;
     let (name, inside) = (title[..open].trim_end(), title[open + 1..].strip_suffix(')')?);
     let time = readable(inside);
@@ -91,9 +93,9 @@ pub(super) fn unescaped(xml: &str) -> String {
 mod tests {
     use super::*;
 
-    fn classes() -> Classes {
+    fn classes() -> TitleClasses {
         let of = |(name, class): (&str, &str)| (name.to_owned(), class.to_owned());
-        Classes([("a.b [monitor]", "java.lang.Object"), ("x&lt;y", "C")].map(of).into())
+        TitleClasses([("a.b [monitor]", "java.lang.Object"), ("x&lt;y", "C")].map(of).into())
     }
 
     #[test]

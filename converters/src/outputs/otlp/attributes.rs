@@ -4,7 +4,7 @@
 use super::dictionary::Dictionary;
 use crate::outputs::{
     OutputOptions,
-    rows::{Owner, Row},
+    rows::{OutputRow, RowOwner},
 };
 use std::io;
 use tyrion_model::{
@@ -26,31 +26,31 @@ pub(super) const MOST: usize = 7;
 
 /// The numbers of attributes. A table is to hold nothing that no sample refers to, so each
 /// gets its number when a row first has it.
-pub(super) struct Attributes<'p> {
+pub(super) struct AttributeTable<'p> {
     profile: &'p Profile,
-    threads: Numbers,
+    threads: AttributeNumbers,
     /// Of a row whose thread is the owner, by that thread.
-    own: Numbers,
-    owners: Numbers,
-    locks: Numbers,
-    lock_classes: Numbers,
-    kinds: Numbers,
-    states: Numbers,
-    groups: Numbers,
+    own: AttributeNumbers,
+    owners: AttributeNumbers,
+    locks: AttributeNumbers,
+    lock_classes: AttributeNumbers,
+    kinds: AttributeNumbers,
+    states: AttributeNumbers,
+    groups: AttributeNumbers,
     /// The group of each stack, as a function; empty if there are no groups.
     group_of_stack: Vec<Option<u32>>,
 }
 
 /// The attributes with one key, by the number of the thing that they name.
-struct Numbers {
+struct AttributeNumbers {
     key: &'static str,
     /// `None` for what no row had so far.
     known: Vec<Option<i32>>,
 }
 
-impl Numbers {
-    fn new(key: &'static str, len: usize) -> Numbers {
-        Numbers { key, known: vec![None; len] }
+impl AttributeNumbers {
+    fn new(key: &'static str, len: usize) -> AttributeNumbers {
+        AttributeNumbers { key, known: vec![None; len] }
     }
 
     /// The number for a thing; 0 for what is none, or has no name.
@@ -72,38 +72,38 @@ impl Numbers {
     }
 }
 
-impl<'p> Attributes<'p> {
-    pub(super) fn new(profile: &'p Profile, options: &OutputOptions) -> Attributes<'p> {
+impl<'p> AttributeTable<'p> {
+    pub(super) fn new(profile: &'p Profile, options: &OutputOptions) -> AttributeTable<'p> {
         // Without threads there are no owners either.
         let [threads, owners] = match options.thread_label {
             true => [profile.threads.len(), profile.owners.len()],
             false => [0, 0],
         };
         let has_groups = profile.functions.iter().any(Function::is_group);
-        Attributes {
+        AttributeTable {
             profile,
-            threads: Numbers::new(THREAD, threads),
-            own: Numbers::new(OWNER, threads),
-            owners: Numbers::new(OWNER, owners),
-            locks: Numbers::new(LOCK, profile.locks.len()),
-            lock_classes: Numbers::new(LOCK_CLASS, profile.locks.len()),
-            kinds: Numbers::new(KIND, WaitKind::ALL.len()),
-            states: Numbers::new(STATE, State::ALL.len()),
-            groups: Numbers::new(GROUP, profile.functions.len()),
+            threads: AttributeNumbers::new(THREAD, threads),
+            own: AttributeNumbers::new(OWNER, threads),
+            owners: AttributeNumbers::new(OWNER, owners),
+            locks: AttributeNumbers::new(LOCK, profile.locks.len()),
+            lock_classes: AttributeNumbers::new(LOCK_CLASS, profile.locks.len()),
+            kinds: AttributeNumbers::new(KIND, WaitKind::ALL.len()),
+            states: AttributeNumbers::new(STATE, State::ALL.len()),
+            groups: AttributeNumbers::new(GROUP, profile.functions.len()),
             group_of_stack: if has_groups { profile.groups_of_stacks() } else { Vec::new() },
         }
     }
 
     /// The attributes of a row; 0 stands for one that it does not have.
-    pub(super) fn of(&mut self, row: &Row, into: &mut Dictionary) -> io::Result<[i32; MOST]> {
+    pub(super) fn of(&mut self, row: &OutputRow, into: &mut Dictionary) -> io::Result<[i32; MOST]> {
         let profile = self.profile;
         let name_in =
             |threads: &[Thread], at: usize| harmless::name(&threads[at].label()).into_owned();
         let (thread, lock) = (row.thread as usize, row.lock as usize);
         let owner = match row.owner {
-            Owner::Unknown => 0,
-            Owner::Itself => self.own.of(thread, into, || name_in(&profile.threads, thread))?,
-            Owner::Other(owner) => {
+            RowOwner::Unknown => 0,
+            RowOwner::Itself => self.own.of(thread, into, || name_in(&profile.threads, thread))?,
+            RowOwner::Other(owner) => {
                 let owner = owner as usize;
                 self.owners.of(owner, into, || name_in(&profile.owners, owner))?
             }

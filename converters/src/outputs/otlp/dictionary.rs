@@ -2,8 +2,8 @@
 
 use super::{index, proto, put_message};
 use crate::outputs::{
-    tables::{Entry, Locations, Strings},
-    tree::Tree,
+    tables::{Locations, Strings, TableEntry},
+    tree::StackTree,
 };
 use prost::Message;
 use std::{collections::HashMap, io};
@@ -32,10 +32,7 @@ impl Dictionary {
     }
 
     /// What numbers of profiles are.
-    pub(super) fn value_type(
-        &mut self,
-        (name, unit): (&str, &str),
-    ) -> io::Result<proto::ValueType> {
+    pub(super) fn value_type(&mut self, name: &str, unit: &str) -> io::Result<proto::ValueType> {
         Ok(proto::ValueType {
             type_strindex: self.string(name)?,
             unit_strindex: self.string(unit)?,
@@ -70,7 +67,7 @@ impl Dictionary {
     pub(super) fn encode(
         mut self,
         profile: &Profile,
-        tree: &Tree,
+        tree: &StackTree,
         locations: &Locations,
     ) -> io::Result<Vec<u8>> {
         let mut out = Vec::new();
@@ -99,13 +96,13 @@ impl Dictionary {
 }
 
 /// A location or function, and the field that it stands in.
-fn encoded(entry: Entry) -> io::Result<(u64, Vec<u8>)> {
+fn encoded(entry: TableEntry) -> io::Result<(u64, Vec<u8>)> {
     match entry {
-        Entry::Location { function_id, line, .. } => {
+        TableEntry::Location { function_id, line, .. } => {
             let line = proto::Line { function_index: index(function_id)?, line };
             Ok((LOCATION_TABLE, proto::Location { lines: vec![line] }.encode_to_vec()))
         }
-        Entry::Function { name, system_name, filename, first_line, .. } => {
+        TableEntry::Function { name, system_name, filename, first_line, .. } => {
             let function = proto::Function {
                 name_strindex: index(name as u64)?,
                 system_name_strindex: index(system_name as u64)?,

@@ -1,15 +1,15 @@
 //! Samples, by run and stack. Rows with the same stack and attributes are one sample.
 
 use super::{
-    Series,
-    attributes::{Attributes, MOST},
+    ProfileSeries,
+    attributes::{AttributeTable, MOST},
     dictionary::Dictionary,
     index, proto, put_message,
 };
 use crate::outputs::{
-    rows::{Row, Rows},
+    rows::{OutputRow, Rows},
     tables::Locations,
-    tree::Tree,
+    tree::StackTree,
 };
 use prost::Message;
 use std::io;
@@ -19,45 +19,45 @@ use tyrion_model::profile::Profile;
 const SAMPLES: u64 = 2;
 
 /// A row, and what it is sorted by.
-struct Keyed {
+struct SortedRow {
     run: u32,
     node: u32,
     attributes: [i32; MOST],
-    row: Row,
+    row: OutputRow,
 }
 
-impl Keyed {
+impl SortedRow {
     fn key(&self) -> (u32, u32, [i32; MOST]) {
         (self.run, self.node, self.attributes)
     }
 }
 
 /// All rows that have a number in any series.
-pub(super) struct Samples {
-    rows: Vec<Keyed>,
+pub(super) struct SeriesSamples {
+    rows: Vec<SortedRow>,
     /// The number of each node's stack in the table, 0 for those without rows.
     stacks: Vec<u32>,
 }
 
-impl Samples {
+impl SeriesSamples {
     pub(super) fn new(
         profile: &Profile,
         rows: &Rows<'_>,
-        tree: &Tree,
-        series: &[Series],
-        mut attributes: Attributes<'_>,
+        tree: &StackTree,
+        series: &[ProfileSeries],
+        mut attributes: AttributeTable<'_>,
         dictionary: &mut Dictionary,
-    ) -> io::Result<Samples> {
+    ) -> io::Result<SeriesSamples> {
         let run = |thread: u32| profile.threads.get(thread as usize).map_or(0, |it| it.run);
         // What has no number becomes no sample, and must leave nothing in the tables.
-        let counts = |row: &Row| series.iter().any(|series| series.value(row) != 0);
+        let counts = |row: &OutputRow| series.iter().any(|series| series.value(row) != 0);
         let with_nodes = rows.iter().zip(&tree.node_of_row).filter(|(row, _)| counts(row));
         let keyed = with_nodes.map(|(row, &node)| {
             let attributes = attributes.of(&row, dictionary)?;
-            Ok(Keyed { run: run(row.thread), node, attributes, row })
+            Ok(SortedRow { run: run(row.thread), node, attributes, row })
         });
-        let mut rows: Vec<Keyed> = keyed.collect::<io::Result<_>>()?;
-        rows.sort_by_key(Keyed::key);
+        let mut rows: Vec<SortedRow> = keyed.collect::<io::Result<_>>()?;
+        rows.sort_by_key(SortedRow::key);
         let mut stacks = vec![0; tree.len()];
         rows.iter().for_each(|row| stacks[row.node as usize] = 1);
         let mut last = 0;
@@ -65,13 +65,13 @@ impl Samples {
             last += 1;
             *stack = last;
         }
-        Ok(Samples { rows, stacks })
+        Ok(SeriesSamples { rows, stacks })
     }
 
     /// Adds the stacks that samples have.
     pub(super) fn write_stacks(
         &self,
-        tree: &Tree,
+        tree: &StackTree,
         locations: &Locations,
         dictionary: &mut Dictionary,
     ) -> io::Result<()> {
@@ -84,7 +84,7 @@ impl Samples {
     }
 
     /// The samples of a profile as fields of it, encoded; empty if there are none.
-    pub(super) fn of_run(&self, run: u32, series: Series) -> io::Result<Vec<u8>> {
+    pub(super) fn of_run(&self, run: u32, series: ProfileSeries) -> io::Result<Vec<u8>> {
         let start = self.rows.partition_point(|row| row.run < run);
         let rows = &self.rows[start..];
         let rows = &rows[..rows.partition_point(|row| row.run == run)];

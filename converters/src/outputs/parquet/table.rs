@@ -23,7 +23,7 @@ const LEVEL: i32 = 3;
 
 /// What a column holds. None of them is ever null but where the type says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(super) enum ColumnType {
     /// Whole numbers; durations and times in ns, as the name says.
     Number,
     /// The same, or null for what is not known.
@@ -37,11 +37,11 @@ pub(super) enum Sort {
 }
 
 /// A column: its name and what it holds.
-pub(super) type Column = (&'static str, Sort);
+pub(super) type ColumnSpec = (&'static str, ColumnType);
 
 /// A value of a row.
 #[derive(Clone, Debug)]
-pub(super) enum Value {
+pub(super) enum CellValue {
     Number(u64),
     Text(ByteArray),
     Texts(Vec<ByteArray>),
@@ -50,7 +50,7 @@ pub(super) enum Value {
 
 /// The values of a column in the rows that are not written yet.
 #[derive(Default)]
-struct Values {
+struct ColumnValues {
     numbers: Vec<i64>,
     texts: Vec<ByteArray>,
     /// Of what may lack or be a list: whether it is there; and whether it goes on a list.
@@ -59,23 +59,23 @@ struct Values {
 }
 
 /// A table that is being written.
-pub(super) struct Table {
+pub(super) struct TableWriter {
     writer: SerializedFileWriter<File>,
-    columns: &'static [Column],
-    values: Vec<Values>,
+    columns: &'static [ColumnSpec],
+    values: Vec<ColumnValues>,
     rows: usize,
     /// How many texts the lists of these rows have.
     texts: usize,
 }
 
-impl Table {
+impl TableWriter {
     /// Begins `NAME.parquet` in a folder; `facts` are about all of the file.
     pub(super) fn create(
         folder: &Path,
         name: &str,
-        columns: &'static [Column],
+        columns: &'static [ColumnSpec],
         facts: &[(String, String)],
-    ) -> io::Result<Table> {
+    ) -> io::Result<TableWriter> {
         let facts = facts.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone()));
         let level = ZstdLevel::try_new(LEVEL).map_err(other)?;
         let properties = WriterProperties::builder()
@@ -88,15 +88,15 @@ impl Table {
         let writer =
             SerializedFileWriter::new(file, schema(name, columns)?, Arc::new(properties.build()));
         let writer = writer.map_err(other)?;
-        let values = columns.iter().map(|_| Values::default()).collect();
-        Ok(Table { writer, columns, values, rows: 0, texts: 0 })
+        let values = columns.iter().map(|_| ColumnValues::default()).collect();
+        Ok(TableWriter { writer, columns, values, rows: 0, texts: 0 })
     }
 
     /// Adds a row: a value for each column, in their order.
-    pub(super) fn add<const N: usize>(&mut self, row: [Value; N]) -> io::Result<()> {
+    pub(super) fn add<const N: usize>(&mut self, row: [CellValue; N]) -> io::Result<()> {
         debug_assert_eq!(N, self.columns.len());
         for (values, value) in self.values.iter_mut().zip(row) {
-            if let Value::Texts(texts) = &value {
+            if let CellValue::Texts(texts) = &value {
                 self.texts += texts.len();
             }
             values.add(value);
@@ -128,42 +128,42 @@ impl Table {
     }
 }
 
-impl Values {
-    fn add(&mut self, value: Value) {
+impl ColumnValues {
+    fn add(&mut self, value: CellValue) {
         match value {
-            Value::Number(number) => {
+            CellValue::Number(number) => {
                 self.definitions.push(1);
                 self.numbers.push(i64::try_from(number).unwrap_or(i64::MAX));
             }
-            Value::Text(text) => {
+            CellValue::Text(text) => {
                 self.definitions.push(1);
                 self.texts.push(text);
             }
-            Value::Texts(texts) => {
+            CellValue::Texts(texts) => {
                 // An empty list has an entry that is not there.
                 let len = texts.len().max(1);
                 self.definitions.extend(vec![i16::from(!texts.is_empty()); len]);
                 self.repetitions.extend((0..len).map(|at| i16::from(at > 0)));
                 self.texts.extend(texts);
             }
-            Value::Null => self.definitions.push(0),
+            CellValue::Null => self.definitions.push(0),
         }
     }
 
     fn write(
         &self,
-        sort: Sort,
+        sort: ColumnType,
         column: &mut SerializedColumnWriter<'_>,
     ) -> Result<(), ParquetError> {
-        let is_always = matches!(sort, Sort::Number | Sort::Text);
+        let is_always = matches!(sort, ColumnType::Number | ColumnType::Text);
         let definitions = (!is_always).then_some(&self.definitions[..]);
-        let repetitions = (sort == Sort::Texts).then_some(&self.repetitions[..]);
+        let repetitions = (sort == ColumnType::Texts).then_some(&self.repetitions[..]);
         match sort {
-            Sort::Number | Sort::NumberOrNull => {
+            ColumnType::Number | ColumnType::NumberOrNull => {
                 let column = column.typed::<Int64Type>();
                 column.write_batch(&self.numbers, definitions, repetitions)?;
             }
-            Sort::Text | Sort::TextOrNull | Sort::Texts => {
+            ColumnType::Text | ColumnType::TextOrNull | ColumnType::Texts => {
                 let column = column.typed::<ByteArrayType>();
                 column.write_batch(&self.texts, definitions, repetitions)?;
             }
@@ -182,7 +182,7 @@ impl Values {
 /// How a column is written. By default that is a dictionary of its values, which is small for
 /// ids and names. Times and durations are hardly ever equal: of these the dictionary is
 /// larger than they are, and is given up when it has become too large. Differences are small.
-fn encoded(properties: WriterPropertiesBuilder, column: &Column) -> WriterPropertiesBuilder {
+fn encoded(properties: WriterPropertiesBuilder, column: &ColumnSpec) -> WriterPropertiesBuilder {
     let (name, _) = column;
     if !name.ends_with("_ns") {
         return properties;
@@ -193,14 +193,14 @@ fn encoded(properties: WriterPropertiesBuilder, column: &Column) -> WriterProper
         .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED)
 }
 
-fn schema(name: &str, columns: &[Column]) -> io::Result<TypePtr> {
+fn schema(name: &str, columns: &[ColumnSpec]) -> io::Result<TypePtr> {
     let fields: Result<Vec<TypePtr>, ParquetError> =
         columns.iter().map(|column| field(*column)).collect();
     let table = Type::group_type_builder(name).with_fields(fields.map_err(other)?).build();
     table.map(Arc::new).map_err(other)
 }
 
-fn field((name, sort): Column) -> Result<TypePtr, ParquetError> {
+fn field((name, sort): ColumnSpec) -> Result<TypePtr, ParquetError> {
     let primitive = |name: &str, physical, repetition| {
         let text = (physical == Physical::BYTE_ARRAY).then_some(LogicalType::String);
         Type::primitive_type_builder(name, physical)
@@ -210,12 +210,12 @@ fn field((name, sort): Column) -> Result<TypePtr, ParquetError> {
             .map(Arc::new)
     };
     match sort {
-        Sort::Number => primitive(name, Physical::INT64, Repetition::REQUIRED),
-        Sort::NumberOrNull => primitive(name, Physical::INT64, Repetition::OPTIONAL),
-        Sort::Text => primitive(name, Physical::BYTE_ARRAY, Repetition::REQUIRED),
-        Sort::TextOrNull => primitive(name, Physical::BYTE_ARRAY, Repetition::OPTIONAL),
+        ColumnType::Number => primitive(name, Physical::INT64, Repetition::REQUIRED),
+        ColumnType::NumberOrNull => primitive(name, Physical::INT64, Repetition::OPTIONAL),
+        ColumnType::Text => primitive(name, Physical::BYTE_ARRAY, Repetition::REQUIRED),
+        ColumnType::TextOrNull => primitive(name, Physical::BYTE_ARRAY, Repetition::OPTIONAL),
         // The three levels that the format's document on logical types asks of a list.
-        Sort::Texts => {
+        ColumnType::Texts => {
             let element = primitive("element", Physical::BYTE_ARRAY, Repetition::REQUIRED)?;
             let list = Type::group_type_builder("list")
                 .with_repetition(Repetition::REPEATED)

@@ -1,6 +1,6 @@
 //! What locks, methods and holds are called in a trace.
 
-use super::owners::Owners;
+use super::owners::OwnerPlaces;
 use std::collections::HashMap;
 use tyrion_formats::{Recording, UNKNOWN};
 use tyrion_model::{
@@ -13,44 +13,44 @@ use tyrion_model::{
 use tyrion_wire::{WaitKind, def::id};
 
 /// What is called how, made up once for each.
-pub(super) struct Naming<'a> {
+pub(super) struct NameCache<'a> {
     timeline: &'a Timeline<'a>,
-    owners: Owners,
-    locks: HashMap<u32, Lock>,
+    owners: OwnerPlaces,
+    locks: HashMap<u32, LockTitle>,
     /// What the frame that took the lock is called in the names of slices, by stack and
     /// whether the lock is a monitor.
     methods: HashMap<(u32, bool), String>,
     /// What the locks of a class are called that are taken at a place, by log; nothing if
     /// the filter leaves them out.
-    held: HashMap<(u32, u32, u32), Option<Held>>,
+    held: HashMap<(u32, u32, u32), Option<HeldName>>,
     /// Locks by log and identity hash.
     instances: HashMap<(u32, u32), u32>,
 }
 
 /// What a lock is called.
-pub(super) struct Lock {
+pub(super) struct LockTitle {
     /// Its name, or else its class, and which one of these it is.
     pub(super) name: String,
     pub(super) class: String,
 }
 
 /// Locks that are taken at a place.
-pub(super) struct Held {
+pub(super) struct HeldName {
     name: String,
     pub(super) class: String,
     pub(super) kind: WaitKind,
     pub(super) place: String,
 }
 
-impl<'a> Naming<'a> {
-    pub(super) fn new(timeline: &'a Timeline<'a>) -> Naming<'a> {
+impl<'a> NameCache<'a> {
+    pub(super) fn new(timeline: &'a Timeline<'a>) -> NameCache<'a> {
         let mut instances = HashMap::new();
         for (run, log) in (0u32..).zip(timeline.logs()) {
             let of_log = log.definitions().lock_instances();
             instances.extend(of_log.map(|(lock, hash)| ((run, hash), lock)));
         }
         let (owners, locks, methods, held) = Default::default();
-        Naming { timeline, owners, locks, methods, held, instances }
+        NameCache { timeline, owners, locks, methods, held, instances }
     }
 
     /// Takes up the releases among items, in place of those before.
@@ -59,9 +59,9 @@ impl<'a> Naming<'a> {
     }
 
     /// What a lock of the profile is called.
-    pub(super) fn lock(&mut self, lock: u32) -> &Lock {
+    pub(super) fn lock(&mut self, lock: u32) -> &LockTitle {
         let profile = self.timeline.profile();
-        self.locks.entry(lock).or_insert_with(|| Lock {
+        self.locks.entry(lock).or_insert_with(|| LockTitle {
             name: names::lock(profile, lock),
             class: names::lock_class(profile, lock),
         })
@@ -114,7 +114,7 @@ impl<'a> Naming<'a> {
     }
 
     /// What is held and what that is called, unless the filter leaves it out.
-    pub(super) fn hold(&mut self, hold: &Hold) -> Option<(String, &Held)> {
+    pub(super) fn hold(&mut self, hold: &Hold) -> Option<(String, &HeldName)> {
         let timeline = self.timeline;
         let log = timeline.logs().get(hold.run as usize)?;
         let definitions = log.definitions();
@@ -146,7 +146,7 @@ impl<'a> Naming<'a> {
 }
 
 /// The locks that are taken where a hold's was, unless the filter leaves them out.
-fn held(timeline: &Timeline<'_>, log: &Recording, hold: &Hold) -> Option<Held> {
+fn held(timeline: &Timeline<'_>, log: &Recording, hold: &Hold) -> Option<HeldName> {
     let (filter, names) = (timeline.filter(), Names(log));
     let place = log.definitions().places().get(hold.place)?;
     let regex = filter.lock.as_ref();
@@ -155,6 +155,6 @@ fn held(timeline: &Timeline<'_>, log: &Recording, hold: &Hold) -> Option<Held> {
     is_wanted.then(|| {
         let (class, name) = names.place_parts(hold.place, hold.class);
         let class = names::readable_class(&class).into_owned();
-        Held { name, class, kind: place.kind, place: names.place(place) }
+        HeldName { name, class, kind: place.kind, place: names.place(place) }
     })
 }

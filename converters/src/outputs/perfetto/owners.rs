@@ -11,20 +11,20 @@ use tyrion_model::{
 use tyrion_wire::{WaitKind, def::id};
 
 /// A method of a log and a line in it.
-type Place = (u32, u32);
+type MethodLine = (u32, u32);
 
 /// Where owners of locks had taken them. In trace mode a release tells, if there are
 /// not too many items between it and the beginning of the wait; otherwise whoever ended the
 /// wait and was the owner, by its stack.
 #[derive(Default)]
-pub(super) struct Owners {
+pub(super) struct OwnerPlaces {
     /// By log and waiter, in the order of time.
     releases: HashMap<(u32, u32), Vec<Release>>,
     /// What places are called, by log.
-    names: HashMap<(u32, Place), String>,
+    names: HashMap<(u32, MethodLine), String>,
 }
 
-impl Owners {
+impl OwnerPlaces {
     /// Takes up the releases among items, in place of those before.
     pub(super) fn take<'i>(&mut self, items: impl Iterator<Item = &'i Item>) {
         self.releases.clear();
@@ -46,7 +46,7 @@ impl Owners {
         name.or_insert_with(|| names::art(&function(log, place.0), place.1)).clone()
     }
 
-    fn place(&self, log: &Recording, wait: &Wait) -> Option<Place> {
+    fn place(&self, log: &Recording, wait: &Wait) -> Option<MethodLine> {
         let of_stack = |stack_id: u32| of_stack(log, stack_id, wait.kind);
         let released = self.release_of(wait).and_then(|release| {
             let place = log.definitions().places().get(release.place);
@@ -69,7 +69,7 @@ impl Owners {
 
 /// The frame of a stack that released a lock: the innermost one, but for those of
 /// `java.util.concurrent` where the lock is of that.
-fn of_stack(log: &Recording, stack_id: u32, kind: WaitKind) -> Option<Place> {
+fn of_stack(log: &Recording, stack_id: u32, kind: WaitKind) -> Option<MethodLine> {
     let definitions = log.definitions();
     let is_own = |method: u32| {
         let method = definitions.methods().get(method);

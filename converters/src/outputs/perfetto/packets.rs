@@ -40,11 +40,11 @@ const ANNOTATIONS: [&str; 10] = [
 
 /// Numbers for texts, in the order in which they come.
 #[derive(Default)]
-struct Numbers {
+struct TextNumbers {
     of: HashMap<String, u64>,
 }
 
-impl Numbers {
+impl TextNumbers {
     /// The number of a text, and whether it is new; `None` if there are too many.
     fn number(&mut self, text: &str) -> Option<(u64, bool)> {
         if let Some(&number) = self.of.get(text) {
@@ -63,8 +63,8 @@ pub(super) struct Packets<'p, 'w> {
     profile: &'p Profile,
     out: &'w mut dyn Write,
     buffer: Vec<u8>,
-    names: Numbers,
-    texts: Numbers,
+    names: TextNumbers,
+    texts: TextNumbers,
     functions: HashMap<u32, u64>,
     frames: HashMap<u32, u64>,
     callstacks: HashMap<u32, u64>,

@@ -1,10 +1,10 @@
 //! Goes through time and writes what happens.
 
 use super::{
-    naming::Naming,
+    naming::NameCache,
     packets::{Packets, number},
     proto::{DebugAnnotation, TrackEvent, event_type},
-    tracks::{ThreadKey, Tracks},
+    tracks::{TrackKey, Tracks},
 };
 use crate::outputs::OutputOptions;
 use std::{
@@ -27,7 +27,7 @@ pub(super) struct Sweep<'a, 'w> {
     options: &'a OutputOptions,
     packets: Packets<'a, 'w>,
     tracks: Tracks,
-    naming: Naming<'a>,
+    naming: NameCache<'a>,
     /// What is going to happen.
     due: BinaryHeap<Reverse<Due<'a>>>,
     /// The waits that have begun and not ended, by log and thread. A thread has one at a
@@ -55,17 +55,17 @@ struct Due<'a> {
     /// Of ends, what began last ends first.
     start_ns: Reverse<u64>,
     slice: Reverse<u64>,
-    what: What<'a>,
+    what: SweepItem<'a>,
 }
 
 #[derive(Clone, Copy)]
-enum What<'a> {
+enum SweepItem<'a> {
     EndOfHold {
-        thread: ThreadKey,
+        thread: TrackKey,
         lane: usize,
     },
     EndOfWait {
-        thread: ThreadKey,
+        thread: TrackKey,
         lane: usize,
         wait: Wait,
     },
@@ -117,7 +117,7 @@ impl<'a, 'w> Sweep<'a, 'w> {
             options,
             packets,
             tracks: Tracks::new(),
-            naming: Naming::new(timeline),
+            naming: NameCache::new(timeline),
             due: BinaryHeap::new(),
             waiting,
             waiters,
@@ -126,7 +126,7 @@ impl<'a, 'w> Sweep<'a, 'w> {
         };
         for sum in timeline.untimed() {
             let slice = sweep.next_slice();
-            sweep.plan(sum.last_ns, None, slice, What::Sum(sum));
+            sweep.plan(sum.last_ns, None, slice, SweepItem::Sum(sum));
         }
         sweep
     }
@@ -159,22 +159,22 @@ impl<'a, 'w> Sweep<'a, 'w> {
         while self.due.peek().is_some_and(is_due) {
             let Some(Reverse(due)) = self.due.pop() else { break };
             match due.what {
-                What::EndOfHold { thread, lane } => self.end(due.at_ns, (thread, lane), None)?,
-                What::EndOfWait { thread, lane, wait } => {
-                    self.end_wait((thread, lane), &wait, due.slice.0)?;
+                SweepItem::EndOfHold { thread, lane } => self.end(due.at_ns, thread, lane, None)?,
+                SweepItem::EndOfWait { thread, lane, wait } => {
+                    self.end_wait(thread, lane, &wait, due.slice.0)?;
                 }
-                What::Wake { wait, waker, flow } => {
+                SweepItem::Wake { wait, waker, flow } => {
                     let name = format!("wake {}", self.naming.lock(wait.lock).name);
                     self.instant(due.at_ns, (wait.run, waker), name, flow)?;
                 }
-                What::Sum(sum) => self.sum(sum)?,
+                SweepItem::Sum(sum) => self.sum(sum)?,
             }
         }
         Ok(())
     }
 
     /// Has something happen later; ends have a beginning.
-    fn plan(&mut self, at_ns: u64, start_ns: Option<u64>, slice: u64, what: What<'a>) {
+    fn plan(&mut self, at_ns: u64, start_ns: Option<u64>, slice: u64, what: SweepItem<'a>) {
         let (is_end, start_ns) = (start_ns.is_some(), Reverse(start_ns.unwrap_or(0)));
         self.due.push(Reverse(Due { at_ns, is_end, start_ns, slice: Reverse(slice), what }));
     }
@@ -218,7 +218,7 @@ impl<'a, 'w> Sweep<'a, 'w> {
         let flow = self.plan_wake(wait, slice);
         let open = Open { slice, site: wait.site, flow };
         self.waiting.entry(place).or_default().push(open);
-        let what = What::EndOfWait { thread, lane, wait: *wait };
+        let what = SweepItem::EndOfWait { thread, lane, wait: *wait };
         self.plan(wait.end_ns, Some(wait.start_ns), slice, what);
         Ok(())
     }
@@ -232,14 +232,15 @@ impl<'a, 'w> Sweep<'a, 'w> {
             return None;
         }
         let flow = self.next_flow();
-        let what = What::Wake { wait: *wait, waker: waker.thread_id, flow };
+        let what = SweepItem::Wake { wait: *wait, waker: waker.thread_id, flow };
         self.plan(waker.at_ns, None, slice, what);
         Some(flow)
     }
 
     fn end_wait(
         &mut self,
-        (thread, lane): (ThreadKey, usize),
+        thread: TrackKey,
+        lane: usize,
         wait: &Wait,
         slice: u64,
     ) -> io::Result<()> {
@@ -247,7 +248,7 @@ impl<'a, 'w> Sweep<'a, 'w> {
         let open = self.waiting.entry(place).or_default();
         let nth = open.iter().position(|open| open.slice == slice);
         let flow = nth.and_then(|nth| open.swap_remove(nth).flow);
-        self.end(wait.end_ns, (thread, lane), flow)?;
+        self.end(wait.end_ns, thread, lane, flow)?;
         self.count(wait, wait.end_ns, -1)
     }
 
@@ -255,7 +256,8 @@ impl<'a, 'w> Sweep<'a, 'w> {
     fn end(
         &mut self,
         at_ns: u64,
-        (thread, lane): (ThreadKey, usize),
+        thread: TrackKey,
+        lane: usize,
         flow: Option<u64>,
     ) -> io::Result<()> {
         let event = TrackEvent {
@@ -307,7 +309,7 @@ impl<'a, 'w> Sweep<'a, 'w> {
         self.packets.set_name(&mut event, name);
         self.packets.event(hold.start_ns, event)?;
         let slice = self.next_slice();
-        let what = What::EndOfHold { thread, lane };
+        let what = SweepItem::EndOfHold { thread, lane };
         self.plan(hold.end_ns, Some(hold.start_ns), slice, what);
         Ok(())
     }

@@ -19,7 +19,7 @@ const WITHOUT_ID: u64 = 1 << 63;
 
 /// A thread: the number of its recording, and `Thread.getId()`. Ids in logs differ from
 /// one file of a recording to the next; these do not.
-pub(super) type ThreadKey = (u32, u64);
+pub(super) type TrackKey = (u32, u64);
 
 /// The tracks that were described so far.
 pub(super) struct Tracks {
@@ -29,9 +29,9 @@ pub(super) struct Tracks {
     pids: HashSet<i32>,
     /// By recording.
     processes: HashMap<u32, Process>,
-    threads: HashMap<ThreadKey, Thread>,
+    threads: HashMap<TrackKey, ThreadTrack>,
     /// By log and id in the log.
-    keys: HashMap<(u32, u32), ThreadKey>,
+    keys: HashMap<(u32, u32), TrackKey>,
 }
 
 struct Process {
@@ -41,14 +41,14 @@ struct Process {
     waiting: i64,
 }
 
-struct Thread {
+struct ThreadTrack {
     tid: i32,
     name: String,
     /// The thread's own track, and those for what overlaps.
-    lanes: Vec<Lane>,
+    lanes: Vec<TrackLane>,
 }
 
-struct Lane {
+struct TrackLane {
     uuid: u64,
     /// When the slices end that have begun, the outermost first, in ns.
     open: Vec<u64>,
@@ -77,7 +77,7 @@ impl Tracks {
         timeline: &Timeline<'_>,
         (run, id): (u32, u32),
         packets: &mut Packets<'_, '_>,
-    ) -> io::Result<ThreadKey> {
+    ) -> io::Result<TrackKey> {
         if let Some(&key) = self.keys.get(&(run, id)) {
             return Ok(key);
         }
@@ -109,8 +109,8 @@ impl Tracks {
             }),
             ..TrackDescriptor::default()
         })?;
-        let lanes = vec![Lane { uuid, open: Vec::new() }];
-        self.threads.insert(key, Thread { tid, name, lanes });
+        let lanes = vec![TrackLane { uuid, open: Vec::new() }];
+        self.threads.insert(key, ThreadTrack { tid, name, lanes });
         Ok(key)
     }
 
@@ -154,12 +154,12 @@ impl Tracks {
     }
 
     /// A thread's id in the trace and its name.
-    pub(super) fn told(&self, key: ThreadKey) -> (i32, &str) {
+    pub(super) fn told(&self, key: TrackKey) -> (i32, &str) {
         self.threads.get(&key).map_or((0, ""), |thread| (thread.tid, thread.name.as_str()))
     }
 
     /// The track of a thread.
-    pub(super) fn uuid(&self, key: ThreadKey) -> Option<u64> {
+    pub(super) fn uuid(&self, key: TrackKey) -> Option<u64> {
         Some(self.threads.get(&key)?.lanes.first()?.uuid)
     }
 
@@ -167,13 +167,13 @@ impl Tracks {
     /// must end before all that surround it there do. Most threads have but one.
     pub(super) fn begin(
         &mut self,
-        key: ThreadKey,
+        key: TrackKey,
         end_ns: u64,
         packets: &mut Packets<'_, '_>,
     ) -> io::Result<(usize, Option<u64>)> {
         let uuid = self.last_uuid + 1;
         let Some(thread) = self.threads.get_mut(&key) else { return Ok((0, None)) };
-        let has_room = |lane: &Lane| lane.open.last().is_none_or(|&last_ns| end_ns <= last_ns);
+        let has_room = |lane: &TrackLane| lane.open.last().is_none_or(|&last_ns| end_ns <= last_ns);
         let nth = thread.lanes.iter().position(has_room).unwrap_or(thread.lanes.len());
         if nth == thread.lanes.len() {
             packets.describe(TrackDescriptor {
@@ -182,7 +182,7 @@ impl Tracks {
                 name: Some(format!("{} ({})", thread.name, nth + 1)),
                 ..TrackDescriptor::default()
             })?;
-            thread.lanes.push(Lane { uuid, open: Vec::new() });
+            thread.lanes.push(TrackLane { uuid, open: Vec::new() });
             self.last_uuid = uuid;
         }
         let Some(lane) = thread.lanes.get_mut(nth) else { return Ok((0, None)) };
@@ -191,7 +191,7 @@ impl Tracks {
     }
 
     /// Ends the slice that began last on a track of a thread.
-    pub(super) fn end(&mut self, key: ThreadKey, nth: usize) -> Option<u64> {
+    pub(super) fn end(&mut self, key: TrackKey, nth: usize) -> Option<u64> {
         let lane = self.threads.get_mut(&key)?.lanes.get_mut(nth)?;
         lane.open.pop();
         Some(lane.uuid)

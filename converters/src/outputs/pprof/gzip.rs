@@ -17,14 +17,14 @@ const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
 const LAST_BLOCK: [u8; 2] = [3, 0];
 
 /// Bytes, compressed.
-pub(super) struct Block {
+pub(super) struct GzipBlock {
     deflated: Vec<u8>,
     checksum: Crc,
 }
 
-impl Block {
+impl GzipBlock {
     /// Compresses bytes.
-    pub(super) fn of(bytes: &[u8]) -> io::Result<Block> {
+    pub(super) fn of(bytes: &[u8]) -> io::Result<GzipBlock> {
         let mut checksum = Crc::new();
         checksum.update(bytes);
         let mut deflate = Compress::new(LEVEL, false);
@@ -37,7 +37,7 @@ impl Block {
             // Room to spare means that the flush is complete, too.
             let whole = deflate.total_in() as usize == bytes.len();
             if whole && deflated.len() < deflated.capacity() {
-                return Ok(Block { deflated, checksum });
+                return Ok(GzipBlock { deflated, checksum });
             }
             if status == Status::BufError && free >= 64 {
                 return Err(io::Error::other("the compressor makes no progress"));
@@ -61,7 +61,7 @@ impl<'w> Gzip<'w> {
     }
 
     /// Adds a block.
-    pub(super) fn add(&mut self, block: &Block) -> io::Result<()> {
+    pub(super) fn add(&mut self, block: &GzipBlock) -> io::Result<()> {
         self.checksum.combine(&block.checksum);
         self.out.write_all(&block.deflated)
     }
@@ -86,7 +86,7 @@ mod tests {
         let mut file = Vec::new();
         let mut gzip = Gzip::new(&mut file).unwrap();
         for piece in pieces {
-            gzip.add(&Block::of(piece).unwrap()).unwrap();
+            gzip.add(&GzipBlock::of(piece).unwrap()).unwrap();
         }
         gzip.finish().unwrap();
         let mut read = Vec::new();

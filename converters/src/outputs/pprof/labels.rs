@@ -2,7 +2,7 @@
 
 use crate::outputs::{
     OutputOptions,
-    rows::{Owner, Row},
+    rows::{OutputRow, RowOwner},
     tables::Strings,
 };
 use tyrion_model::{
@@ -19,7 +19,7 @@ const STR: u8 = 2 << 3;
 
 /// The labels with one key.
 #[derive(Default)]
-struct Labelled {
+struct KeyLabels {
     /// The string that each thing has, by its number; 0, the empty string, for none.
     values: Vec<i64>,
     /// The labels as they stand in a sample, one behind the other, and where each ends.
@@ -27,8 +27,8 @@ struct Labelled {
     ends: Vec<usize>,
 }
 
-impl Labelled {
-    fn new(key: i64, values: Vec<i64>) -> Labelled {
+impl KeyLabels {
+    fn new(key: i64, values: Vec<i64>) -> KeyLabels {
         let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(values.len()));
         let mut label = Vec::new();
         // The empty string is how a label says that it is a number.
@@ -45,7 +45,7 @@ impl Labelled {
             }
             ends.push(bytes.len());
         }
-        Labelled { values, bytes, ends }
+        KeyLabels { values, bytes, ends }
     }
 
     fn value(&self, at: usize) -> i64 {
@@ -61,24 +61,28 @@ impl Labelled {
 }
 
 /// Every label that a sample may have.
-pub(super) struct Labels {
+pub(super) struct LabelTable {
     /// Whether threads are told apart; without, these and owners have no labels.
     pub(super) tells_threads: bool,
-    thread: Labelled,
+    thread: KeyLabels,
     /// Of a row whose thread is the owner, by that thread.
-    own: Labelled,
-    owner: Labelled,
-    lock: Labelled,
-    lock_class: Labelled,
-    kind: Labelled,
+    own: KeyLabels,
+    owner: KeyLabels,
+    lock: KeyLabels,
+    lock_class: KeyLabels,
+    kind: KeyLabels,
     /// Only if threads were sampled.
-    state: Labelled,
+    state: KeyLabels,
     /// By stack; only if there are groups.
-    group: Labelled,
+    group: KeyLabels,
 }
 
-impl Labels {
-    pub(super) fn new(profile: &Profile, options: &OutputOptions, strings: &mut Strings) -> Labels {
+impl LabelTable {
+    pub(super) fn new(
+        profile: &Profile,
+        options: &OutputOptions,
+        strings: &mut Strings,
+    ) -> LabelTable {
         let tells_threads = options.thread_label;
         let [thread, own, owner] = match tells_threads {
             true => threads(profile, strings),
@@ -86,7 +90,7 @@ impl Labels {
         };
         let locks = || 0..profile.locks.len() as u32;
         let names = locks().map(|lock| strings.id(&names::lock(profile, lock))).collect();
-        let lock = Labelled::new(strings.id("lock"), names);
+        let lock = KeyLabels::new(strings.id("lock"), names);
         let class_key = strings.id("lock_class");
         let classes = locks().map(|lock| strings.id(&names::lock_class(profile, lock))).collect();
         let kind_key = strings.id("kind");
@@ -95,39 +99,39 @@ impl Labels {
             true => {
                 let key = strings.id("state");
                 let states = State::ALL.iter().map(|state| strings.id(state.name())).collect();
-                Labelled::new(key, states)
+                KeyLabels::new(key, states)
             }
-            false => Labelled::default(),
+            false => KeyLabels::default(),
         };
-        Labels {
+        LabelTable {
             tells_threads,
             thread,
             own,
             owner,
             lock,
-            lock_class: Labelled::new(class_key, classes),
-            kind: Labelled::new(kind_key, kinds),
+            lock_class: KeyLabels::new(class_key, classes),
+            kind: KeyLabels::new(kind_key, kinds),
             state,
             group: groups(profile, strings),
         }
     }
 
     /// Which string a row's owner is; 0 for none.
-    pub(super) fn owner(&self, row: &Row) -> i64 {
+    pub(super) fn owner(&self, row: &OutputRow) -> i64 {
         match row.owner {
-            Owner::Unknown => 0,
-            Owner::Itself => self.own.value(row.thread as usize),
-            Owner::Other(owner) => self.owner.value(owner as usize),
+            RowOwner::Unknown => 0,
+            RowOwner::Itself => self.own.value(row.thread as usize),
+            RowOwner::Other(owner) => self.owner.value(owner as usize),
         }
     }
 
     /// Writes the labels of a row; each key at most once.
-    pub(super) fn put(&self, row: &Row, out: &mut Vec<u8>) {
+    pub(super) fn put(&self, row: &OutputRow, out: &mut Vec<u8>) {
         self.thread.put(row.thread as usize, out);
         match row.owner {
-            Owner::Unknown => {}
-            Owner::Itself => self.own.put(row.thread as usize, out),
-            Owner::Other(owner) => self.owner.put(owner as usize, out),
+            RowOwner::Unknown => {}
+            RowOwner::Itself => self.own.put(row.thread as usize, out),
+            RowOwner::Other(owner) => self.owner.put(owner as usize, out),
         }
         // Samples need not have a lock.
         self.lock.put(row.lock as usize, out);
@@ -143,7 +147,7 @@ impl Labels {
 }
 
 /// The labels of threads, and those of owners by thread and by owner.
-fn threads(profile: &Profile, strings: &mut Strings) -> [Labelled; 3] {
+fn threads(profile: &Profile, strings: &mut Strings) -> [KeyLabels; 3] {
     let threads = 0..profile.threads.len() as u32;
     let key = strings.id("thread");
     let names: Vec<i64> =
@@ -152,20 +156,20 @@ fn threads(profile: &Profile, strings: &mut Strings) -> [Labelled; 3] {
     let owners = profile.owners.iter();
     let owners = owners.map(|owner| strings.id(&harmless::name(&owner.label()))).collect();
     [
-        Labelled::new(key, names.clone()),
-        Labelled::new(owner_key, names),
-        Labelled::new(owner_key, owners),
+        KeyLabels::new(key, names.clone()),
+        KeyLabels::new(owner_key, names),
+        KeyLabels::new(owner_key, owners),
     ]
 }
 
 /// The group of each stack; nothing if there are no groups.
-fn groups(profile: &Profile, strings: &mut Strings) -> Labelled {
+fn groups(profile: &Profile, strings: &mut Strings) -> KeyLabels {
     if !profile.functions.iter().any(Function::is_group) {
-        return Labelled::default();
+        return KeyLabels::default();
     }
     let key = strings.id("group");
     let name = |group: u32| harmless::name(&profile.functions[group as usize].method);
     let groups = profile.groups_of_stacks().into_iter();
     let groups = groups.map(|group| group.map_or(0, |group| strings.id(&name(group)))).collect();
-    Labelled::new(key, groups)
+    KeyLabels::new(key, groups)
 }

@@ -3,11 +3,11 @@
 //! They are encoded here and not by prost, from parts that many of them share: the same
 //! bytes in less time. Tests decode them with prost.
 
-use super::{Pieces, gzip::Block, labels::Labels, to_i64};
+use super::{Pieces, gzip::GzipBlock, labels::LabelTable, to_i64};
 use crate::outputs::{
-    rows::{Column, Row, Rows},
+    rows::{OutputRow, RowColumn, Rows},
     tables::Locations,
-    tree::Tree,
+    tree::StackTree,
 };
 use rayon::prelude::*;
 use std::{io, ops::Range};
@@ -24,15 +24,15 @@ const LOCATION_ID: u8 = 1 << 3 | 2;
 const VALUE: u8 = 2 << 3 | 2;
 
 /// What samples are made of.
-pub(super) struct Samples<'a> {
+pub(super) struct SampleWriter<'a> {
     pub(super) rows: Rows<'a>,
-    pub(super) columns: Vec<Column>,
-    pub(super) tree: &'a Tree,
+    pub(super) columns: Vec<RowColumn>,
+    pub(super) tree: &'a StackTree,
     pub(super) locations: &'a Locations,
-    pub(super) labels: &'a Labels,
+    pub(super) labels: &'a LabelTable,
 }
 
-impl Samples<'_> {
+impl SampleWriter<'_> {
     /// Writes the samples stack by stack, so that those that follow each other
     /// are alike: thread by thread they took three times as long to gzip, and
     /// 14 times the space (`examples/figures.rs`).
@@ -40,7 +40,7 @@ impl Samples<'_> {
         let (order, ends) = rows_by_node(self.tree);
         // In waves, so that no more blocks wait to be written than are made.
         for wave in blocks(&ends).chunks(2 * rayon::current_num_threads()) {
-            let made: Vec<io::Result<Block>> =
+            let made: Vec<io::Result<GzipBlock>> =
                 wave.par_iter().map(|nodes| self.block(&order, &ends, nodes.clone())).collect();
             for block in made {
                 out.add(&block?)?;
@@ -50,7 +50,7 @@ impl Samples<'_> {
     }
 
     /// The samples of some nodes.
-    fn block(&self, order: &[u32], ends: &[u32], nodes: Range<usize>) -> io::Result<Block> {
+    fn block(&self, order: &[u32], ends: &[u32], nodes: Range<usize>) -> io::Result<GzipBlock> {
         let mut encoder = Encoder::default();
         let mut rows = Vec::new();
         let mut sums = vec![0u64; self.columns.len()];
@@ -78,11 +78,11 @@ impl Samples<'_> {
                 encoder.add(&same[0].1, &sums, self.labels);
             }
         }
-        Block::of(&encoder.bytes)
+        GzipBlock::of(&encoder.bytes)
     }
 
     /// Rows at one node with the same key are one sample.
-    fn key(&self, row: &Row) -> (u32, u32, Option<WaitKind>, Option<State>, i64) {
+    fn key(&self, row: &OutputRow) -> (u32, u32, Option<WaitKind>, Option<State>, i64) {
         let thread = if self.labels.tells_threads { row.thread } else { 0 };
         (thread, row.lock, row.kind, row.state, self.labels.owner(row))
     }
@@ -106,7 +106,7 @@ impl Encoder {
     }
 
     /// Adds the sample of rows like this one with these sums.
-    fn add(&mut self, row: &Row, sums: &[u64], labels: &Labels) {
+    fn add(&mut self, row: &OutputRow, sums: &[u64], labels: &LabelTable) {
         self.rest.clear();
         let values = sums.iter().map(|&sum| to_i64(sum) as u64);
         put_packed(VALUE, values, &mut self.packed, &mut self.rest);
@@ -144,7 +144,7 @@ fn blocks(ends: &[u32]) -> Vec<Range<usize>> {
 }
 
 /// The rows by the number of their node, and where those of each node end.
-fn rows_by_node(tree: &Tree) -> (Vec<u32>, Vec<u32>) {
+fn rows_by_node(tree: &StackTree) -> (Vec<u32>, Vec<u32>) {
     let mut ends = vec![0u32; tree.len()];
     for &node in &tree.node_of_row {
         ends[node as usize] += 1;

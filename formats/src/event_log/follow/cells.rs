@@ -49,13 +49,13 @@ pub struct AcquisitionChange {
     /// The durations of those, in ns.
     pub measured_ns: u64,
     /// The cell as it was at the last look, as far as holds are estimated from it.
-    before: Acquired,
+    before: AcquisitionSums,
 }
 
 impl AcquisitionChange {
     /// What a cell has counted that nobody has looked at before.
     pub fn first(cell: AcquisitionCell) -> AcquisitionChange {
-        Acquired::of(&cell).until(Acquired::default(), cell)
+        AcquisitionSums::of(&cell).until(AcquisitionSums::default(), cell)
     }
 
     /// The square of the standard error of the acquisitions that have come. Bursts have
@@ -70,8 +70,9 @@ impl AcquisitionChange {
     /// holds are measured, else by what [`HoldMode::estimate_ns`] gives. It does not
     /// shrink if the estimate does.
     pub fn held_ns(&self, mode: HoldMode) -> u64 {
-        let Acquired { acquisitions, first_count, first_ns, sampled_count, sampled_ns, .. } =
-            self.before;
+        let AcquisitionSums {
+            acquisitions, first_count, first_ns, sampled_count, sampled_ns, ..
+        } = self.before;
         let before = AcquisitionCell {
             acquisitions,
             first_count,
@@ -89,11 +90,11 @@ impl AcquisitionChange {
 #[derive(Debug)]
 pub(super) struct CellChunk {
     chunk: ChunkRef,
-    seen: Vec<Seen>,
+    seen: Vec<CellValues>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct CellValues {
     version: u32,
     first_ns: u64,
     count: u64,
@@ -102,10 +103,10 @@ struct Seen {
     histogram: [u32; cell::BUCKETS],
 }
 
-impl Default for Seen {
-    fn default() -> Seen {
+impl Default for CellValues {
+    fn default() -> CellValues {
         let (version, first_ns, count, sum_ns, max_ns) = Default::default();
-        Seen { version, first_ns, count, sum_ns, max_ns, histogram: [0; cell::BUCKETS] }
+        CellValues { version, first_ns, count, sum_ns, max_ns, histogram: [0; cell::BUCKETS] }
     }
 }
 
@@ -125,7 +126,7 @@ impl CellChunk {
         let is_final = self.is_final(now_ns) && !self.seen.is_empty();
         for seen in &mut self.seen {
             if seen.first_ns >= since_ns {
-                *seen = Seen::default();
+                *seen = CellValues::default();
             }
         }
         is_final
@@ -136,7 +137,7 @@ impl CellChunk {
         refresh(&mut self.chunk, source);
         for (nth, at) in state::places::<{ cell::LEN }>(&self.chunk).enumerate() {
             if nth == self.seen.len() {
-                self.seen.push(Seen::default());
+                self.seen.push(CellValues::default());
             }
             let Some(seen) = self.seen.get_mut(nth) else { return };
             // Most have not changed, and show it by their first word.
@@ -147,7 +148,7 @@ impl CellChunk {
                 continue;
             }
             let Some(cell) = state::cell_at(source, at) else { return };
-            let now = Seen {
+            let now = CellValues {
                 version,
                 first_ns: cell.first_ns,
                 count: cell.count,
@@ -180,11 +181,11 @@ impl CellChunk {
 #[derive(Debug)]
 pub(super) struct AcquisitionChunk {
     chunk: ChunkRef,
-    seen: Vec<Acquired>,
+    seen: Vec<AcquisitionSums>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Acquired {
+struct AcquisitionSums {
     acquisitions: u64,
     acquisitions_error: u64,
     first_count: u64,
@@ -193,9 +194,9 @@ struct Acquired {
     sampled_ns: u64,
 }
 
-impl Acquired {
-    fn of(cell: &AcquisitionCell) -> Acquired {
-        Acquired {
+impl AcquisitionSums {
+    fn of(cell: &AcquisitionCell) -> AcquisitionSums {
+        AcquisitionSums {
             acquisitions: cell.acquisitions,
             acquisitions_error: cell.bursts.map_or(0, |bursts| bursts.uncounted_error),
             first_count: cell.first_count,
@@ -225,7 +226,7 @@ impl Acquired {
     }
 
     /// What a cell that now has these has counted since.
-    fn until(&self, before: Acquired, cell: AcquisitionCell) -> AcquisitionChange {
+    fn until(&self, before: AcquisitionSums, cell: AcquisitionCell) -> AcquisitionChange {
         let ((measured, measured_ns), (earlier, earlier_ns)) = (self.measured(), before.measured());
         AcquisitionChange {
             cell,
@@ -248,7 +249,7 @@ impl AcquisitionChunk {
         refresh(&mut self.chunk, source);
         for (nth, at) in state::acquisition_places(&self.chunk).enumerate() {
             if nth == self.seen.len() {
-                self.seen.push(Acquired::default());
+                self.seen.push(AcquisitionSums::default());
             }
             let Some(seen) = self.seen.get_mut(nth) else { return };
             // Most have not changed. A hold is measured after its acquisition was
@@ -259,7 +260,7 @@ impl AcquisitionChunk {
                 continue;
             }
             let Some(cell) = state::acquisition_at(source, &self.chunk, at) else { return };
-            let now = Acquired::of(&cell);
+            let now = AcquisitionSums::of(&cell);
             if now == *seen {
                 // What is estimated stands elsewhere in the cell.
                 continue;

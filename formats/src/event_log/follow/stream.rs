@@ -10,7 +10,7 @@ use tyrion_wire::chunk::ChunkKind;
 
 /// A chunk of definitions or events, and how far it was read.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(super) struct ChunkStream {
     /// As it was at the last look.
     chunk: ChunkRef,
     /// Bytes of its payload that were read.
@@ -32,10 +32,10 @@ pub(super) fn refresh(chunk: &mut ChunkRef, source: &Bytes) {
     }
 }
 
-impl Stream {
-    pub(super) fn new(chunk: ChunkRef) -> Stream {
+impl ChunkStream {
+    pub(super) fn new(chunk: ChunkRef) -> ChunkStream {
         let (thread, now_ns) = (chunk.thread, chunk.first_ns);
-        Stream { chunk, read: 0, thread, now_ns, looked: false, torn: false }
+        ChunkStream { chunk, read: 0, thread, now_ns, looked: false, torn: false }
     }
 
     pub(super) fn chunk(&self) -> &ChunkRef {

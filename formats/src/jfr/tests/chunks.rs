@@ -6,7 +6,7 @@ use super::*;
 fn chunks_follow_one_another() {
     let mut both = small();
     let len = both.len();
-    let mut second = Maker::new(2_000_000_000);
+    let mut second = ChunkMaker::new(2_000_000_000);
     second.second = "renamed";
     second.enter(1_000, 200, 1, 2);
     both.extend(second.finish());
@@ -26,7 +26,7 @@ fn chunks_follow_one_another() {
 
 #[test]
 fn an_older_chunk_may_come_later() {
-    let mut later = Maker::new(2_000_000_000);
+    let mut later = ChunkMaker::new(2_000_000_000);
     later.enter(1_000, 200, 1, 2);
     let recording = open([later.finish(), small()].concat());
     assert_eq!(waits(&recording).len(), 6);
@@ -37,11 +37,11 @@ fn an_older_chunk_may_come_later() {
 fn many_chunks_are_read_in_their_order() {
     let mut bytes = Vec::new();
     for nth in 0..40 {
-        let mut maker = Maker::new(1_000_000_000 + 10_000 * nth);
+        let mut maker = ChunkMaker::new(1_000_000_000 + 10_000 * nth);
         maker.enter(1_000, 200 + nth, 1, 2);
         bytes.extend(maker.finish());
     }
-    let chunks = Found::of(&bytes).chunks;
+    let chunks = FileParts::of(&bytes).chunks;
     assert_eq!((chunks.len(), batches(&chunks).count()), (40, 3));
     let recording = open(bytes);
     let ends: Vec<u64> = entries(&recording).iter().map(Entry::at_ns).collect();
@@ -51,20 +51,20 @@ fn many_chunks_are_read_in_their_order() {
 
 #[test]
 fn long_chunks_are_read_in_blocks() {
-    let mut maker = Maker::new(1_000_000_000);
+    let mut maker = ChunkMaker::new(1_000_000_000);
     let count = block::BLOCK as u64 * 2 + 10;
     for nth in 0..count {
         maker.enter(1_000 + 10 * nth, 4, 1 + nth % 2, 0);
     }
     let bytes = maker.finish();
-    let chunk = Chunk {
+    let chunk = JfrChunk {
         offset: 0,
         header: chunk::header(&bytes).unwrap().1,
         bytes: &bytes,
         is_whole: true,
     };
     let header = LogOptions::default().header;
-    let mut writer = Writer::new(Importer::new(INPUT, "long.jfr", header).unwrap());
+    let mut writer = LogBuilder::new(Importer::new(INPUT, "long.jfr", header).unwrap());
     read_long(&chunk, &mut writer).unwrap();
     let long = writer.finish(0).unwrap().finish().unwrap();
     let whole = open(bytes);
@@ -84,7 +84,7 @@ fn any_events(mut seed: u64) -> Vec<u8> {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (seed >> 33) % most
     };
-    let mut maker = Maker::new(1_000_000_000);
+    let mut maker = ChunkMaker::new(1_000_000_000);
     for _ in 0..3_000 {
         let start = 1_000 + next(1 << 30);
         let keys = 1 << next(4);
@@ -109,14 +109,14 @@ fn the_quick_way_finds_what_reading_field_by_field_finds() {
     for seed in 0..20 {
         let bytes = any_events(seed);
         let header = chunk::header(&bytes).unwrap().1;
-        let chunk = Chunk { offset: 0, header, bytes: &bytes, is_whole: true };
+        let chunk = JfrChunk { offset: 0, header, bytes: &bytes, is_whole: true };
         let types = types(&chunk).unwrap();
         let read = |layouts: Layouts| {
-            let mut blocks = Blocks::new(&chunk, &types, &layouts);
+            let mut blocks = EventBlocks::new(&chunk, &types, &layouts);
             let mut found = Vec::new();
             while let Some(block) = blocks.next() {
                 for (thread, entries) in block.by_thread() {
-                    let of = |entry: &block::Entry| {
+                    let of = |entry: &block::BlockEntry| {
                         let other = entry.other.checked_sub(1).map(|at| block.threads[at as usize]);
                         let site = block.sites[entry.site()];
                         (entry.end_ns, entry.wait_ns, entry.outcome(), site, other)

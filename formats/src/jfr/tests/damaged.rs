@@ -73,7 +73,7 @@ fn what_comes_after_the_last_flush_is_left_out() {
 
 #[test]
 fn an_event_that_cannot_be_read_is_left_out() {
-    let mut maker = Maker::new(1_000_000_000);
+    let mut maker = ChunkMaker::new(1_000_000_000);
     maker.enter(1_000, 200, 1, 2);
     let at = maker.numbers(ENTER, &[1_000, 200]);
     maker.enter(1_400, 20, 2, 0);
@@ -115,7 +115,7 @@ fn where_constants_stand_takes_no_more_memory_than_the_chunk_has_bytes() {
     // Key, name and modifiers.
     (0..count).for_each(|_| out.extend([1, 1, 0]));
     let read = |more: usize| {
-        let mut maker = Maker::new(0);
+        let mut maker = ChunkMaker::new(0);
         maker.bytes.resize(HEADER_LEN + more, 0);
         let mut event = Vec::new();
         put(1, &mut event);
@@ -127,7 +127,7 @@ fn where_constants_stand_takes_no_more_memory_than_the_chunk_has_bytes() {
         let mut bytes = maker.finish();
         bytes[16..24].copy_from_slice(&(at as u64).to_be_bytes());
         let header = chunk::header(&bytes).unwrap().1;
-        let chunk = Chunk { offset: 0, header, bytes: &bytes, is_whole: true };
+        let chunk = JfrChunk { offset: 0, header, bytes: &bytes, is_whole: true };
         let (constants, damaged) = Constants::read(&chunk, &Arc::new(types(&chunk).unwrap()));
         let bound = bytes.len() * 4;
         assert!(constants.memory() <= bound, "{} of {bound}", constants.memory());

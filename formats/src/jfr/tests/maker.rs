@@ -6,16 +6,16 @@ use super::{
 };
 
 /// What a chunk is made of.
-pub(super) struct Maker {
+pub(super) struct ChunkMaker {
     pub(super) bytes: Vec<u8>,
     pub(super) start_ns: u64,
     /// What the second thread is called.
     pub(super) second: &'static str,
 }
 
-impl Maker {
-    pub(super) fn new(start_ns: u64) -> Maker {
-        Maker { bytes: vec![0; HEADER_LEN], start_ns, second: "worker" }
+impl ChunkMaker {
+    pub(super) fn new(start_ns: u64) -> ChunkMaker {
+        ChunkMaker { bytes: vec![0; HEADER_LEN], start_ns, second: "worker" }
     }
 
     /// Adds an event: where it stands.

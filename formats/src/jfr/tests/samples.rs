@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn samples_stand_for_their_period() {
     const MS: u64 = 1_000_000;
-    let mut maker = Maker::new(1_000_000_000);
+    let mut maker = ChunkMaker::new(1_000_000_000);
     maker.setting(SAMPLE, "period", "10 ms");
     maker.setting(OTHER, "period", "70 ms");
     maker.numbers(SAMPLE, &[1_000, 1, 1]);
@@ -39,7 +39,7 @@ fn samples_stand_for_their_period() {
 
 #[test]
 fn settings_and_pauses_are_told() {
-    let mut maker = Maker::new(1_000_000_000);
+    let mut maker = ChunkMaker::new(1_000_000_000);
     maker.setting(ENTER, "enabled", "true");
     maker.setting(ENTER, "threshold", "20 ms");
     maker.setting(WAIT, "enabled", "false");

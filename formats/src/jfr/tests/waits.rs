@@ -27,7 +27,7 @@ fn waits_are_read_by_the_metadata() {
 
 #[test]
 fn who_notified_is_the_waker_not_the_owner() {
-    let mut maker = Maker::new(1_000_000_000);
+    let mut maker = ChunkMaker::new(1_000_000_000);
     maker.numbers(WAIT, &[1_000, 200, 1, 1, 2, 5_000, 0]);
     maker.numbers(WAIT, &[2_000, 400, 1, 1, 0, 200, 1]);
     let recording = open(maker.finish());
@@ -57,7 +57,7 @@ fn who_notified_is_the_waker_not_the_owner() {
 
 #[test]
 fn locks_of_native_code_have_no_class() {
-    let mut maker = Maker::new(1_000_000_000);
+    let mut maker = ChunkMaker::new(1_000_000_000);
     for address in [0x10, 0x20, 0x10] {
         maker.numbers(NATIVE_LOCK, &[1_000, 200, 1, address]);
     }
@@ -69,7 +69,7 @@ fn locks_of_native_code_have_no_class() {
 
 #[test]
 fn waits_of_pinned_threads_count_once() {
-    let mut maker = Maker::new(1_000_000_000);
+    let mut maker = ChunkMaker::new(1_000_000_000);
     // Around a park of its own, and beside one of another thread.
     maker.park((2_000, 600), 2, 4, i64::MIN);
     maker.numbers(PINNED, &[1_990, 620, 1]);

@@ -1,6 +1,6 @@
 //! Locks as records of trace mode name them.
 
-use crate::fields::Fields;
+use crate::fields::FieldReader;
 
 /// A lock that a thread holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -14,7 +14,7 @@ pub struct Held {
 }
 
 impl Held {
-    pub(super) fn read(fields: &mut Fields<'_>) -> Option<Held> {
+    pub(super) fn read(fields: &mut FieldReader<'_>) -> Option<Held> {
         Some(Held { place: fields.u32()?, class: fields.u32()?, hash: fields.u32()? })
     }
 }
@@ -55,7 +55,7 @@ impl<'a> HeldList<'a> {
     }
 
     /// The next fields: a number, and so many locks.
-    pub(super) fn read(fields: &mut Fields<'a>) -> Option<HeldList<'a>> {
+    pub(super) fn read(fields: &mut FieldReader<'a>) -> Option<HeldList<'a>> {
         // Each takes three bytes at least, so a huge count ends at once.
         let count = fields.u64()?;
         let count = usize::try_from(count).ok().filter(|&count| count <= fields.0.len() / 3)?;
@@ -112,7 +112,7 @@ impl Iterator for HeldIter<'_> {
                 Some(*first)
             }
             Form::Encoded { bytes, .. } => {
-                let mut fields = Fields(bytes);
+                let mut fields = FieldReader(bytes);
                 let held = Held::read(&mut fields)?;
                 *bytes = fields.0;
                 Some(held)

@@ -7,7 +7,7 @@
 
 use super::{Held, HeldIter, HeldList, Hold};
 use crate::{
-    fields::{Fields, TYPE_MISC},
+    fields::{FieldReader, TYPE_MISC},
     varint::{self, MAX_LEN},
 };
 
@@ -30,7 +30,7 @@ pub struct Holds<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct HoldsIter<'a> {
     locks: Vec<Held>,
-    fields: Fields<'a>,
+    fields: FieldReader<'a>,
 }
 
 /// Holds that a writer collects for one record. Kept and cleared, it allocates
@@ -45,7 +45,7 @@ pub struct HoldBatch {
 
 impl<'a> Holds<'a> {
     pub(crate) fn decode(payload: &'a [u8]) -> Option<Holds<'a>> {
-        let mut fields = Fields(payload);
+        let mut fields = FieldReader(payload);
         let locks = HeldList::read(&mut fields)?;
         let count = fields.u64()?;
         // Each takes three bytes at least, so a huge count ends at once.
@@ -78,7 +78,7 @@ impl<'a> Holds<'a> {
 
     /// The holds, in their order.
     pub fn iter(&self) -> HoldsIter<'a> {
-        HoldsIter { locks: self.locks().collect(), fields: Fields(self.bytes) }
+        HoldsIter { locks: self.locks().collect(), fields: FieldReader(self.bytes) }
     }
 }
 
@@ -93,7 +93,7 @@ impl<'a> IntoIterator for Holds<'a> {
 
 /// Number of the lock, delta and duration.
 #[inline]
-fn hold(fields: &mut Fields<'_>) -> Option<(u32, u64, u64)> {
+fn hold(fields: &mut FieldReader<'_>) -> Option<(u32, u64, u64)> {
     Some((fields.u32()?, fields.u64()?, fields.u64()?))
 }
 

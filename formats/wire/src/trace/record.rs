@@ -5,7 +5,7 @@
 //! follows the fields that they know.
 
 use super::{Held, HeldList};
-use crate::fields::{Fields, put};
+use crate::fields::{FieldReader, put, record};
 
 /// Bits of a [`Hold`]'s flags.
 pub mod hold_flag {
@@ -86,73 +86,18 @@ pub struct Nest<'a> {
     pub flags: u64,
 }
 
+record!(Hold = 2 { delta_ns: u64, hold_ns: u64, place: u32, class: u32, stack: u32, hash: u32, flags: u64 });
+
 impl Hold {
-    pub(crate) const CODE: u8 = 2;
-
-    /// Appends the whole record, code and length included.
-    pub fn encode(&self, out: &mut Vec<u8>) {
-        let ids = [self.place, self.class, self.stack, self.hash].map(u64::from);
-        let fields = [self.delta_ns, self.hold_ns].into_iter().chain(ids).chain([self.flags]);
-        put(out, Self::CODE, fields);
-    }
-
-    pub(crate) fn decode(payload: &[u8]) -> Option<Hold> {
-        let mut f = Fields(payload);
-        // Struct fields are evaluated in the order written: that of the log.
-        Some(Hold {
-            delta_ns: f.u64()?,
-            hold_ns: f.u64()?,
-            place: f.u32()?,
-            class: f.u32()?,
-            stack: f.u32()?,
-            hash: f.u32()?,
-            flags: f.u64()?,
-        })
-    }
-
     /// Whether it is one of the first few, each of which is measured.
     pub fn is_first(&self) -> bool {
         self.flags & hold_flag::FIRST != 0
     }
 }
 
-impl Instance {
-    pub(crate) const CODE: u8 = 3;
+record!(Instance = 3 { hash: u32, class: u32, place: u32, shared: bool });
 
-    /// Appends the whole record, code and length included.
-    pub fn encode(&self, out: &mut Vec<u8>) {
-        let fields = [self.hash, self.class, self.place, self.shared.into()];
-        put(out, Self::CODE, fields.into_iter().map(u64::from));
-    }
-
-    pub(crate) fn decode(payload: &[u8]) -> Option<Instance> {
-        let mut f = Fields(payload);
-        Some(Instance { hash: f.u32()?, class: f.u32()?, place: f.u32()?, shared: f.u64()? != 0 })
-    }
-}
-
-impl Blame {
-    pub(crate) const CODE: u8 = 4;
-
-    /// Appends the whole record, code and length included.
-    pub fn encode(&self, out: &mut Vec<u8>) {
-        let times = [self.delta_ns, self.charged_ns];
-        let ids = [self.site, self.waiter, self.stack, self.place];
-        put(out, Self::CODE, times.into_iter().chain(ids.into_iter().map(u64::from)));
-    }
-
-    pub(crate) fn decode(payload: &[u8]) -> Option<Blame> {
-        let mut f = Fields(payload);
-        Some(Blame {
-            delta_ns: f.u64()?,
-            charged_ns: f.u64()?,
-            site: f.u32()?,
-            waiter: f.u32()?,
-            stack: f.u32()?,
-            place: f.u32()?,
-        })
-    }
-}
+record!(Blame = 4 { delta_ns: u64, charged_ns: u64, site: u32, waiter: u32, stack: u32, place: u32 });
 
 impl<'a> Nest<'a> {
     pub(crate) const CODE: u8 = 5;
@@ -171,7 +116,7 @@ impl<'a> Nest<'a> {
     }
 
     pub(crate) fn decode(payload: &'a [u8]) -> Option<Nest<'a>> {
-        let mut f = Fields(payload);
+        let mut f = FieldReader(payload);
         let (delta_ns, inner, stack) = (f.u64()?, Held::read(&mut f)?, f.u32()?);
         let outer = HeldList::read(&mut f)?;
         Some(Nest { delta_ns, inner, stack, outer, flags: f.later_u64()? })

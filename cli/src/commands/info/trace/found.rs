@@ -13,7 +13,7 @@ use tyrion_wire::trace::Held;
 
 /// Lock objects, by how many threads took them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Instances {
+pub(super) struct InstanceCounts {
     pub(super) alone: u64,
     pub(super) shared: u64,
     /// By virtual threads only, one or several: they have one name together.
@@ -22,7 +22,7 @@ pub(super) struct Instances {
 
 /// What the records say of an instance, and whether the filter wants it.
 #[derive(Clone, Copy)]
-struct Seen {
+struct InstanceUse {
     place: u32,
     shared: bool,
     /// Virtual threads took it, and no other thread.
@@ -30,8 +30,8 @@ struct Seen {
     wanted: bool,
 }
 
-impl Seen {
-    fn merge(&mut self, other: Seen) {
+impl InstanceUse {
+    fn merge(&mut self, other: InstanceUse) {
         self.shared |= other.shared || self.is_virtual != other.is_virtual;
         self.is_virtual &= other.is_virtual;
         self.wanted |= other.wanted;
@@ -46,26 +46,26 @@ fn is_virtual(log: &Recording, thread: u32) -> bool {
 }
 
 /// A lock as nesting knows it: its class, and its hash (true) or place.
-type Nested = (u32, u32, bool);
+type NestKey = (u32, u32, bool);
 
 /// What the records of some chunks say.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct TraceRecords {
     /// All of them.
     pub(super) records: u64,
     /// By class and hash.
-    instances: HashMap<(u32, u32), Seen>,
+    instances: HashMap<(u32, u32), InstanceUse>,
     /// The outer lock and the inner one, and where each was taken.
-    nests: HashMap<(Nested, Nested), (Held, Held)>,
+    nests: HashMap<(NestKey, NestKey), (Held, Held)>,
 }
 
-impl Found {
+impl TraceRecords {
     /// Reads all records, on all workers of the current rayon pool. Damage is
     /// told by whoever reads the waits.
-    pub(super) fn read(log: &Recording, filter: &Filter) -> Found {
+    pub(super) fn read(log: &Recording, filter: &Filter) -> TraceRecords {
         let records = RecordFilter::new(log, filter);
         let chunks = log.event_chunks().par_iter();
-        let found = chunks.fold(Found::default, |mut found, chunk| {
+        let found = chunks.fold(TraceRecords::default, |mut found, chunk| {
             if let Ok(mut events) = log.events(chunk) {
                 events.visit_all(|entry| {
                     if let Entry::Note(traced) = entry {
@@ -76,7 +76,7 @@ impl Found {
             }
             found
         });
-        found.reduce(Found::default, Found::merge)
+        found.reduce(TraceRecords::default, TraceRecords::merge)
     }
 
     fn add(&mut self, traced: &Noted<Note<'_>>, is_virtual: bool, wanted: impl Fn() -> bool) {
@@ -88,7 +88,8 @@ impl Found {
             Note::Instance(instance) => {
                 // That others took it counts, whatever the filter asks.
                 let Held { place, class, hash } = held(instance);
-                let seen = Seen { place, shared: instance.shared, is_virtual, wanted: wanted() };
+                let seen =
+                    InstanceUse { place, shared: instance.shared, is_virtual, wanted: wanted() };
                 self.instances.entry((class, hash)).or_insert(seen).merge(seen);
             }
             Note::Nest(nest) if wanted() => {
@@ -101,7 +102,7 @@ impl Found {
         }
     }
 
-    fn merge(mut self, other: Found) -> Found {
+    fn merge(mut self, other: TraceRecords) -> TraceRecords {
         self.records += other.records;
         for (instance, seen) in other.instances {
             self.instances.entry(instance).or_insert(seen).merge(seen);
@@ -113,8 +114,8 @@ impl Found {
     }
 
     /// Lock objects that the filter wants.
-    pub(super) fn instances(&self, lock_names: &LockNames<'_>) -> Instances {
-        let mut instances = Instances::default();
+    pub(super) fn instances(&self, lock_names: &LockNames<'_>) -> InstanceCounts {
+        let mut instances = InstanceCounts::default();
         for (&(class, hash), seen) in self.instances.iter().filter(|(_, seen)| seen.wanted) {
             let wanted = !lock_names.filters() || {
                 let lock = lock_names.lock(Held { place: seen.place, class, hash });
@@ -143,7 +144,7 @@ impl Found {
     }
 }
 
-fn nested(held: Held) -> Nested {
+fn nested(held: Held) -> NestKey {
     match held.hash {
         0 => (held.class, held.place, false),
         hash => (held.class, hash, true),

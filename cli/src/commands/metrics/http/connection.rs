@@ -2,7 +2,7 @@
 
 use super::{
     super::text::{self, Family},
-    request::{Answer, Asked, Read, parse},
+    request::{HttpAnswer, MetricsRequest, RequestHead, parse},
 };
 use crate::gzip::packed;
 use std::{
@@ -21,14 +21,14 @@ const PARTING: (Duration, usize) = (Duration::from_millis(500), 64 << 10);
 
 /// A connection on which all reading, or all writing, has to be done by a time: a limit
 /// on single calls would leave a client that sends one byte at a time as long as it likes.
-struct Limited<'a> {
+struct TimedStream<'a> {
     stream: &'a TcpStream,
     until: Instant,
 }
 
-impl<'a> Limited<'a> {
-    fn new(stream: &'a TcpStream, time: Duration) -> Limited<'a> {
-        Limited { stream, until: Instant::now() + time }
+impl<'a> TimedStream<'a> {
+    fn new(stream: &'a TcpStream, time: Duration) -> TimedStream<'a> {
+        TimedStream { stream, until: Instant::now() + time }
     }
 
     fn left(&self) -> io::Result<Option<Duration>> {
@@ -37,14 +37,14 @@ impl<'a> Limited<'a> {
     }
 }
 
-impl io::Read for Limited<'_> {
+impl io::Read for TimedStream<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.stream.set_read_timeout(self.left()?)?;
         (&mut &*self.stream).read(into)
     }
 }
 
-impl io::Write for Limited<'_> {
+impl io::Write for TimedStream<'_> {
     fn write(&mut self, from: &[u8]) -> io::Result<usize> {
         self.stream.set_write_timeout(self.left()?)?;
         (&mut &*self.stream).write(from)
@@ -57,10 +57,10 @@ impl io::Write for Limited<'_> {
 
 /// Answers a connection and closes it. What goes wrong concerns its client alone.
 pub fn answer(stream: TcpStream, loopback: bool, page: impl FnOnce() -> Arc<Vec<Family>>) {
-    let asked = ask(&mut Limited::new(&stream, PATIENCE), loopback);
+    let asked = ask(&mut TimedStream::new(&stream, PATIENCE), loopback);
     let answered = asked.and_then(|(answer, is_head)| {
         let bytes = response(&answer, is_head, page)?;
-        Limited::new(&stream, PATIENCE).write_all(&bytes)
+        TimedStream::new(&stream, PATIENCE).write_all(&bytes)
     });
     if answered.is_ok() {
         part(&stream);
@@ -69,7 +69,7 @@ pub fn answer(stream: TcpStream, loopback: bool, page: impl FnOnce() -> Arc<Vec<
 
 /// Tells a client that there are too many, without waiting for it.
 pub fn refuse(stream: TcpStream) {
-    let Ok(bytes) = response(&Answer::TOO_MANY, false, Arc::default) else { return };
+    let Ok(bytes) = response(&HttpAnswer::TOO_MANY, false, Arc::default) else { return };
     // Otherwise it is closed without a word.
     if stream.set_nonblocking(true).is_ok() {
         let _ = (&stream).read(&mut [0; LONGEST_HEAD]);
@@ -78,7 +78,7 @@ pub fn refuse(stream: TcpStream) {
 }
 
 /// Reads a request: what to answer, and whether without its body.
-fn ask(stream: &mut Limited<'_>, loopback: bool) -> io::Result<(Answer, bool)> {
+fn ask(stream: &mut TimedStream<'_>, loopback: bool) -> io::Result<(HttpAnswer, bool)> {
     let mut head = Vec::with_capacity(LONGEST_HEAD);
     loop {
         let mut some = [0; 2048];
@@ -87,16 +87,16 @@ fn ask(stream: &mut Limited<'_>, loopback: bool) -> io::Result<(Answer, bool)> {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) if is_late(&error) => return Ok((Answer::TOO_SLOW, is_head(&head))),
+            Err(error) if is_late(&error) => return Ok((HttpAnswer::TOO_SLOW, is_head(&head))),
             Err(error) => return Err(error),
         };
         head.extend_from_slice(&some[..read]);
         match parse(&head, loopback) {
-            Read::All(answer) => return Ok((answer, is_head(&head))),
-            Read::Partly if head.len() == LONGEST_HEAD => {
-                return Ok((Answer::TOO_LONG, is_head(&head)));
+            RequestHead::All(answer) => return Ok((answer, is_head(&head))),
+            RequestHead::Partly if head.len() == LONGEST_HEAD => {
+                return Ok((HttpAnswer::TOO_LONG, is_head(&head)));
             }
-            Read::Partly => {}
+            RequestHead::Partly => {}
         }
     }
 }
@@ -110,17 +110,17 @@ fn is_late(error: &io::Error) -> bool {
 }
 
 fn response(
-    answer: &Answer,
+    answer: &HttpAnswer,
     is_head: bool,
     page: impl FnOnce() -> Arc<Vec<Family>>,
 ) -> io::Result<Vec<u8>> {
     let (status, media_type, body) = match answer {
-        Answer::Page(asked) => {
+        HttpAnswer::Page(asked) => {
             let text = text::write(&page(), asked.format);
             let body = if asked.gzip { packed(text.as_bytes())? } else { text.into_bytes() };
             ("200 OK", asked.format.media_type(), body)
         }
-        Answer::Status { status, told, .. } => {
+        HttpAnswer::Status { status, told, .. } => {
             (*status, "text/plain; charset=utf-8", told.as_bytes().to_vec())
         }
     };
@@ -131,9 +131,11 @@ fn response(
         body.len()
     )?;
     match answer {
-        Answer::Page(Asked { gzip: true, .. }) => bytes.write_all(b"Content-Encoding: gzip\r\n")?,
-        Answer::Status { header, .. } => bytes.write_all(header.as_bytes())?,
-        Answer::Page(_) => {}
+        HttpAnswer::Page(MetricsRequest { gzip: true, .. }) => {
+            bytes.write_all(b"Content-Encoding: gzip\r\n")?
+        }
+        HttpAnswer::Status { header, .. } => bytes.write_all(header.as_bytes())?,
+        HttpAnswer::Page(_) => {}
     }
     bytes.write_all(
         b"Vary: Accept, Accept-Encoding\r\nCache-Control: no-store\r\n\
@@ -150,7 +152,7 @@ fn response(
 fn part(stream: &TcpStream) {
     let (time, most) = PARTING;
     if stream.shutdown(Shutdown::Write).is_ok() {
-        let rest = Limited::new(stream, time);
+        let rest = TimedStream::new(stream, time);
         let _ = io::copy(&mut rest.take(most as u64), &mut io::sink());
     }
 }

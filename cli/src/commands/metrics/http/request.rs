@@ -1,6 +1,6 @@
 //! What a request asks for.
 
-use super::super::text::Format;
+use super::super::text::TextFormat;
 use httparse::{EMPTY_HEADER, Error, Header, Request, Status};
 use std::net::IpAddr;
 
@@ -9,85 +9,86 @@ const MOST_HEADERS: usize = 64;
 
 /// A head that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Read {
+pub enum RequestHead {
     /// More is to come.
     Partly,
-    All(Answer),
+    All(HttpAnswer),
 }
 
 /// What to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum HttpAnswer {
     /// The metrics.
-    Page(Asked),
+    Page(MetricsRequest),
     /// Something else: the status, a line of the header or none, and what is said.
     Status { status: &'static str, header: &'static str, told: &'static str },
 }
 
 /// How the metrics are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
-    pub format: Format,
+pub struct MetricsRequest {
+    pub format: TextFormat,
     pub gzip: bool,
 }
 
-impl Answer {
-    pub const TOO_MANY: Answer = Answer::Status {
+impl HttpAnswer {
+    pub const TOO_MANY: HttpAnswer = HttpAnswer::Status {
         status: "503 Service Unavailable",
         header: "Retry-After: 1\r\n",
         told: "Too many connections; try again.\n",
     };
-    pub const TOO_SLOW: Answer =
-        Answer::status("408 Request Timeout", "The request took too long.\n");
-    pub const TOO_LONG: Answer = Answer::status(
+    pub const TOO_SLOW: HttpAnswer =
+        HttpAnswer::status("408 Request Timeout", "The request took too long.\n");
+    pub const TOO_LONG: HttpAnswer = HttpAnswer::status(
         "431 Request Header Fields Too Large",
         "The head of the request is longer than 8 KiB, or has more than 64 fields.\n",
     );
-    const WRONG: Answer = Answer::status("400 Bad Request", "This is no request of HTTP/1.\n");
-    const NOT_FOUND: Answer =
-        Answer::status("404 Not Found", "The metrics of tyrion are at /metrics.\n");
-    const FOREIGN: Answer = Answer::status(
+    const WRONG: HttpAnswer =
+        HttpAnswer::status("400 Bad Request", "This is no request of HTTP/1.\n");
+    const NOT_FOUND: HttpAnswer =
+        HttpAnswer::status("404 Not Found", "The metrics of tyrion are at /metrics.\n");
+    const FOREIGN: HttpAnswer = HttpAnswer::status(
         "403 Forbidden",
         "Ask for localhost or an address: this port is for this machine alone.\n",
     );
-    const METHOD: Answer = Answer::Status {
+    const METHOD: HttpAnswer = HttpAnswer::Status {
         status: "405 Method Not Allowed",
         header: "Allow: GET, HEAD\r\n",
         told: "Only GET and HEAD are answered.\n",
     };
 
-    const fn status(status: &'static str, told: &'static str) -> Answer {
-        Answer::Status { status, header: "", told }
+    const fn status(status: &'static str, told: &'static str) -> HttpAnswer {
+        HttpAnswer::Status { status, header: "", told }
     }
 }
 
 /// Reads the head of a request. To whoever listens for this machine alone (`loopback`) a
 /// name that is not this machine's is what a page from elsewhere asks for, by way of a
 /// browser here.
-pub fn parse(head: &[u8], loopback: bool) -> Read {
+pub fn parse(head: &[u8], loopback: bool) -> RequestHead {
     let mut headers = [EMPTY_HEADER; MOST_HEADERS];
     let mut request = Request::new(&mut headers);
     match request.parse(head) {
         Ok(Status::Complete(_)) => {}
-        Ok(Status::Partial) => return Read::Partly,
-        Err(Error::TooManyHeaders) => return Read::All(Answer::TOO_LONG),
-        Err(_) => return Read::All(Answer::WRONG),
+        Ok(Status::Partial) => return RequestHead::Partly,
+        Err(Error::TooManyHeaders) => return RequestHead::All(HttpAnswer::TOO_LONG),
+        Err(_) => return RequestHead::All(HttpAnswer::WRONG),
     }
     let (method, target) = (request.method.unwrap_or(""), request.path.unwrap_or(""));
     let path = target.split('?').next().unwrap_or("");
     let mut hosts = request.headers.iter().filter(|it| it.name.eq_ignore_ascii_case("host"));
     let (host, another) = (hosts.next(), hosts.next());
     let is_ours = |host: &Header<'_>| std::str::from_utf8(host.value).is_ok_and(is_this_machine);
-    Read::All(if another.is_some() {
-        Answer::WRONG
+    RequestHead::All(if another.is_some() {
+        HttpAnswer::WRONG
     } else if loopback && host.is_some_and(|host| !is_ours(host)) {
-        Answer::FOREIGN
+        HttpAnswer::FOREIGN
     } else if path != "/metrics" {
-        Answer::NOT_FOUND
+        HttpAnswer::NOT_FOUND
     } else if !matches!(method, "GET" | "HEAD") {
-        Answer::METHOD
+        HttpAnswer::METHOD
     } else {
-        Answer::Page(Asked {
+        HttpAnswer::Page(MetricsRequest {
             format: format(request.headers),
             gzip: quality(request.headers, "accept-encoding", |coding, _| coding == "gzip") > 0,
         })
@@ -112,7 +113,7 @@ fn is_this_machine(host: &str) -> bool {
 }
 
 /// The format that the client would rather have.
-fn format(headers: &[Header<'_>]) -> Format {
+fn format(headers: &[Header<'_>]) -> TextFormat {
     let open = quality(headers, "accept", |name, version| {
         name == "application/openmetrics-text" && matches!(version, None | Some("1.0.0"))
     });
@@ -120,7 +121,7 @@ fn format(headers: &[Header<'_>]) -> Format {
         "text/plain" => matches!(version, None | Some("0.0.4")),
         _ => matches!(name, "text/*" | "*/*"),
     });
-    if open != 0 && open >= text { Format::OpenMetrics } else { Format::Prometheus }
+    if open != 0 && open >= text { TextFormat::OpenMetrics } else { TextFormat::Prometheus }
 }
 
 /// How much a client wants what is chosen of a header's list, by name and version, in
@@ -158,15 +159,17 @@ fn thousandths(text: &str) -> Option<u16> {
 mod tests {
     use super::*;
 
-    fn read(lines: &[&str]) -> Read {
+    fn read(lines: &[&str]) -> RequestHead {
         parse(format!("{}\r\n\r\n", lines.join("\r\n")).as_bytes(), true)
     }
 
     fn status(lines: &[&str]) -> &'static str {
         match read(lines) {
-            Read::All(Answer::Status { status, .. }) => status.split(' ').next().unwrap_or(""),
-            Read::All(Answer::Page(_)) => "200",
-            Read::Partly => "",
+            RequestHead::All(HttpAnswer::Status { status, .. }) => {
+                status.split(' ').next().unwrap_or("")
+            }
+            RequestHead::All(HttpAnswer::Page(_)) => "200",
+            RequestHead::Partly => "",
         }
     }
 
@@ -187,7 +190,7 @@ mod tests {
         ] {
             assert_eq!(status(&[request]), expected, "{request}");
         }
-        assert_eq!(parse(b"GET /metr", true), Read::Partly);
+        assert_eq!(parse(b"GET /metr", true), RequestHead::Partly);
         let many = vec!["a: b"; 65];
         assert_eq!(status(&[&["GET /metrics HTTP/1.1"], &many[..]].concat()), "431");
     }
@@ -196,7 +199,7 @@ mod tests {
     fn pages_from_elsewhere_read_nothing_here() {
         let with = |host: &str, loopback: bool| {
             let head = format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n");
-            matches!(parse(head.as_bytes(), loopback), Read::All(Answer::Page(_)))
+            matches!(parse(head.as_bytes(), loopback), RequestHead::All(HttpAnswer::Page(_)))
         };
         for host in ["localhost", "LOCALHOST:9464", "127.0.0.1:9464", "[::1]:9464", "10.0.0.7"] {
             assert!(with(host, true), "{host}");
@@ -207,9 +210,9 @@ mod tests {
         }
     }
 
-    fn asked(headers: &[&str]) -> (Format, bool) {
+    fn asked(headers: &[&str]) -> (TextFormat, bool) {
         match read(&[&["GET /metrics HTTP/1.1"], headers].concat()) {
-            Read::All(Answer::Page(asked)) => (asked.format, asked.gzip),
+            RequestHead::All(HttpAnswer::Page(asked)) => (asked.format, asked.gzip),
             other => panic!("{other:?}"),
         }
     }
@@ -223,18 +226,18 @@ mod tests {
                      text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;\
                      q=0.3,*/*;q=0.2";
         for (header, expected) in [
-            (older, Format::OpenMetrics),
-            (newer, Format::OpenMetrics),
-            ("Accept: application/openmetrics-text", Format::OpenMetrics),
-            ("Accept: application/openmetrics-text; version=\"1.0.0\"", Format::OpenMetrics),
-            ("Accept: application/openmetrics-text; version=2.0.0", Format::Prometheus),
-            ("Accept: application/openmetrics-text; q=0.1, text/plain", Format::Prometheus),
-            ("Accept: application/openmetrics-text; q=0", Format::Prometheus),
-            ("Accept: application/openmetrics-text; q=x", Format::Prometheus),
-            ("Accept: */*", Format::Prometheus),
-            ("Accept: image/png", Format::Prometheus),
-            ("Accept: \u{7f}", Format::Prometheus),
-            ("X: y", Format::Prometheus),
+            (older, TextFormat::OpenMetrics),
+            (newer, TextFormat::OpenMetrics),
+            ("Accept: application/openmetrics-text", TextFormat::OpenMetrics),
+            ("Accept: application/openmetrics-text; version=\"1.0.0\"", TextFormat::OpenMetrics),
+            ("Accept: application/openmetrics-text; version=2.0.0", TextFormat::Prometheus),
+            ("Accept: application/openmetrics-text; q=0.1, text/plain", TextFormat::Prometheus),
+            ("Accept: application/openmetrics-text; q=0", TextFormat::Prometheus),
+            ("Accept: application/openmetrics-text; q=x", TextFormat::Prometheus),
+            ("Accept: */*", TextFormat::Prometheus),
+            ("Accept: image/png", TextFormat::Prometheus),
+            ("Accept: \u{7f}", TextFormat::Prometheus),
+            ("X: y", TextFormat::Prometheus),
         ] {
             if header.ends_with('\u{7f}') {
                 assert_eq!(status(&["GET /metrics HTTP/1.1", header]), "400");

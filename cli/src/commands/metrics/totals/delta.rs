@@ -1,28 +1,28 @@
 //! What one look at a recording has brought, by the ids in its logs.
 
 use super::Durations;
-use crate::live::{FileNumber, feed::Taker};
+use crate::live::{FileNumber, feed::ChangeSink};
 use std::collections::HashMap;
 use tyrion_formats::{Changes, Entry, LockSite, Recording, WaitSite};
 use tyrion_wire::cell;
 
 /// Waits at a site.
 #[derive(Clone, Copy, Debug)]
-pub struct Waited {
+pub struct WaitCounts {
     pub waits: u64,
     pub wait_ns: u64,
     pub durations: Durations,
 }
 
-impl Default for Waited {
-    fn default() -> Waited {
-        Waited { waits: 0, wait_ns: 0, durations: [0; cell::BUCKETS] }
+impl Default for WaitCounts {
+    fn default() -> WaitCounts {
+        WaitCounts { waits: 0, wait_ns: 0, durations: [0; cell::BUCKETS] }
     }
 }
 
 /// Acquisitions of the locks of a class at a place.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Taken {
+pub struct AcquisitionCounts {
     pub acquisitions: u64,
     pub acquisitions_error: u64,
     pub held_ns: u64,
@@ -32,9 +32,9 @@ pub struct Taken {
 #[derive(Debug, Default)]
 pub struct Delta {
     /// By file and site.
-    waits: HashMap<(FileNumber, u32), Waited>,
+    waits: HashMap<(FileNumber, u32), WaitCounts>,
     /// By file, place and class.
-    taken: HashMap<(FileNumber, u32, u32), Taken>,
+    taken: HashMap<(FileNumber, u32, u32), AcquisitionCounts>,
 }
 
 fn log_of<'a>(logs: &[(FileNumber, &'a Recording)], file: FileNumber) -> Option<&'a Recording> {
@@ -46,7 +46,7 @@ impl Delta {
     pub fn waits<'a>(
         &'a self,
         logs: &'a [(FileNumber, &'a Recording)],
-    ) -> impl Iterator<Item = (&'a Recording, WaitSite, &'a Waited)> {
+    ) -> impl Iterator<Item = (&'a Recording, WaitSite, &'a WaitCounts)> {
         self.waits.iter().filter_map(|((file, site), waited)| {
             let log = log_of(logs, *file)?;
             Some((log, *log.definitions().sites().get(*site)?, waited))
@@ -58,7 +58,7 @@ impl Delta {
     pub fn taken<'a>(
         &'a self,
         logs: &'a [(FileNumber, &'a Recording)],
-    ) -> impl Iterator<Item = (&'a Recording, u32, (u32, LockSite), &'a Taken)> {
+    ) -> impl Iterator<Item = (&'a Recording, u32, (u32, LockSite), &'a AcquisitionCounts)> {
         self.taken.iter().filter_map(|((file, place, class), taken)| {
             let log = log_of(logs, *file)?;
             let own = *log.definitions().places().get(*place)?;
@@ -67,7 +67,7 @@ impl Delta {
     }
 }
 
-impl Taker for Delta {
+impl ChangeSink for Delta {
     fn add(&mut self, file: FileNumber, entry: &Entry<'_>) {
         let Entry::Wait(event) = entry else { return };
         let (waited, wait_ns) =

@@ -1,5 +1,5 @@
 use super::*;
-use crate::live::feed::Taker;
+use crate::live::feed::ChangeSink;
 use std::io::{Cursor, Write};
 use tempfile::NamedTempFile;
 use tyrion_formats::{
@@ -8,14 +8,14 @@ use tyrion_formats::{
 };
 
 /// A log with a lock of each class that was waited for once, for so long.
-struct Step {
+struct ClassWaits {
     follower: Follower,
     delta: Delta,
     number: FileNumber,
 }
 
-impl Step {
-    fn new(number: FileNumber, locks: &[(&str, u64)]) -> Step {
+impl ClassWaits {
+    fn new(number: FileNumber, locks: &[(&str, u64)]) -> ClassWaits {
         let mut log = LogWriter::new(Cursor::new(Vec::new()), LogOptions::default()).unwrap();
         let thread = log.thread(1, "main", "main", 0).unwrap();
         let lane = log.lane(thread);
@@ -34,20 +34,20 @@ impl Step {
         let mut delta = Delta::default();
         let changes = follower.read_on(0, |entry| delta.add(number, &entry)).unwrap();
         delta.add_changes(number, follower.recording(), &changes);
-        Step { follower, delta, number }
+        ClassWaits { follower, delta, number }
     }
 
-    fn add_to(&self, totals: &mut Totals, is_all: bool) {
+    fn add_to(&self, totals: &mut MetricTotals, is_all: bool) {
         totals.add(&self.delta, &[(self.number, self.follower.recording())], is_all);
     }
 }
 
-fn totals(max_locks: usize) -> Totals {
-    Totals::new(Kinds::contention(), max_locks)
+fn totals(max_locks: usize) -> MetricTotals {
+    MetricTotals::new(Kinds::contention(), max_locks)
 }
 
 /// Waits and their time by label.
-fn seen(totals: &Totals) -> Vec<(String, u64, u64)> {
+fn seen(totals: &MetricTotals) -> Vec<(String, u64, u64)> {
     let of = |(name, sums): (&str, &OfKinds)| {
         let all = sums.all();
         (name.to_owned(), all.waits, all.wait_ns)
@@ -62,18 +62,18 @@ fn expected(rows: &[(&str, u64, u64)]) -> Vec<(String, u64, u64)> {
 #[test]
 fn a_lock_that_comes_to_matter_gets_a_series_and_keeps_it() {
     let mut totals = totals(4);
-    Step::new(0, &[("A", 500), ("B", 1000), ("C", 10)]).add_to(&mut totals, false);
+    ClassWaits::new(0, &[("A", 500), ("B", 1000), ("C", 10)]).add_to(&mut totals, false);
     let first = [("B", 1, 1000), ("A", 1, 500), ("other", 1, 10)];
     assert_eq!(seen(&totals), expected(&first), "half of the series are kept");
     // It does not matter yet.
-    Step::new(1, &[("C", 5), ("A", 1)]).add_to(&mut totals, false);
+    ClassWaits::new(1, &[("C", 5), ("A", 1)]).add_to(&mut totals, false);
     assert_eq!(seen(&totals)[1..], expected(&[("A", 2, 501), ("other", 2, 15)]));
     // It does now: what it had before stays where it was counted.
-    Step::new(2, &[("C", 9000)]).add_to(&mut totals, false);
+    ClassWaits::new(2, &[("C", 9000)]).add_to(&mut totals, false);
     let third = [("B", 1, 1000), ("A", 2, 501), ("C", 1, 9000), ("other", 2, 15)];
     assert_eq!(seen(&totals), expected(&third));
-    Step::new(3, &[("D", 90_000), ("E", 80_000)]).add_to(&mut totals, false);
-    Step::new(4, &[("E", 900_000), ("C", 1)]).add_to(&mut totals, false);
+    ClassWaits::new(3, &[("D", 90_000), ("E", 80_000)]).add_to(&mut totals, false);
+    ClassWaits::new(4, &[("E", 900_000), ("C", 1)]).add_to(&mut totals, false);
     let last = [
         ("B", 1, 1000),
         ("A", 2, 501),
@@ -88,7 +88,7 @@ fn a_lock_that_comes_to_matter_gets_a_series_and_keeps_it() {
 #[test]
 fn a_log_that_has_ended_fills_all_series() {
     let mut totals = totals(3);
-    let step = Step::new(0, &[("A", 1), ("B", 2), ("C", 3), ("D", 1_000_000)]);
+    let step = ClassWaits::new(0, &[("A", 1), ("B", 2), ("C", 3), ("D", 1_000_000)]);
     step.add_to(&mut totals, true);
     let rows = [("D", 1, 1_000_000), ("C", 1, 3), ("B", 1, 2), ("other", 1, 1)];
     assert_eq!(seen(&totals), expected(&rows));
@@ -99,14 +99,14 @@ fn a_log_that_has_ended_fills_all_series() {
 #[test]
 fn locks_may_have_no_series_at_all() {
     let mut totals = totals(0);
-    Step::new(0, &[("A", 1), ("B", 2)]).add_to(&mut totals, true);
+    ClassWaits::new(0, &[("A", 1), ("B", 2)]).add_to(&mut totals, true);
     assert_eq!(seen(&totals), expected(&[("other", 2, 3)]));
 }
 
 #[test]
 fn a_class_may_be_called_as_the_others_are() {
     let mut totals = totals(10);
-    Step::new(0, &[("A", 1), ("other", 2)]).add_to(&mut totals, true);
+    ClassWaits::new(0, &[("A", 1), ("other", 2)]).add_to(&mut totals, true);
     assert_eq!(seen(&totals), expected(&[("A", 1, 1), ("other", 1, 2)]));
 }
 
@@ -114,7 +114,7 @@ fn a_class_may_be_called_as_the_others_are() {
 fn long_names_are_shortened_and_stay_different() {
     let mut totals = totals(10);
     let name = |end: &str| format!("com/acme/{}{end}", "x".repeat(500));
-    Step::new(0, &[(&name("A"), 1), (&name("B"), 2)]).add_to(&mut totals, true);
+    ClassWaits::new(0, &[(&name("A"), 1), (&name("B"), 2)]).add_to(&mut totals, true);
     let names: Vec<String> = seen(&totals).into_iter().map(|(name, ..)| name).collect();
     assert_eq!(names.len(), 3);
     assert!(names.iter().all(|name| name.chars().count() <= LONGEST_NAME), "{names:?}");
@@ -123,8 +123,8 @@ fn long_names_are_shortened_and_stay_different() {
 
 #[test]
 fn kinds_that_are_not_wanted_are_not_counted() {
-    let mut totals = Totals::new(Kinds::parse("lock").unwrap(), 10);
-    Step::new(0, &[("A", 1)]).add_to(&mut totals, true);
+    let mut totals = MetricTotals::new(Kinds::parse("lock").unwrap(), 10);
+    ClassWaits::new(0, &[("A", 1)]).add_to(&mut totals, true);
     assert_eq!(seen(&totals), expected(&[("other", 0, 0)]));
     assert_eq!(totals.kinds().collect::<Vec<_>>(), [WaitKind::Lock]);
 }
@@ -150,7 +150,7 @@ fn series_only_grow_and_are_bounded() {
         locks.dedup_by_key(|(name, _)| *name);
         waits += locks.len() as u64;
         wait_ns += locks.iter().map(|(_, ns)| ns).sum::<u64>();
-        Step::new(round, &locks).add_to(&mut totals, false);
+        ClassWaits::new(round, &locks).add_to(&mut totals, false);
         let now = seen(&totals);
         assert!(now.len() <= max_locks + 1 && totals.others_ns.len() <= max_locks * REMEMBERED);
         for (name, waits, ns) in &before {

@@ -1,9 +1,9 @@
 //! The stacks and threads of a lock, or of a thread.
 
-use super::{Look, Screen, aligned};
+use super::{Looks, Screen, aligned};
 use crate::commands::top::{
     columns::{number, rate, shortened},
-    frame::{Detail, StackRow, Subject},
+    frame::{Detail, DetailSubject, StackRow},
 };
 use ratatui::text::{Line, Span};
 use tyrion_model::{harmless, units};
@@ -14,16 +14,20 @@ const STACKS: usize = 20;
 const THREADS_SHOWN: usize = 20;
 
 /// A lock's or a thread's stacks.
-pub(super) fn lines(screen: &Screen<'_>, subject: &Subject, width: usize) -> Vec<Line<'static>> {
+pub(super) fn lines(
+    screen: &Screen<'_>,
+    subject: &DetailSubject,
+    width: usize,
+) -> Vec<Line<'static>> {
     let look = screen.look;
     let (name, waits) = match subject {
-        Subject::Lock(lock, kind) => {
+        DetailSubject::Lock(lock, kind) => {
             let row =
                 screen.frame.locks.iter().find(|row| row.subject(&screen.app.options) == *subject);
             let shown = row.map_or_else(|| lock.shown(), |row| row.lock.shown());
             (format!("{shown}  {}", kind.name()), row.map(|row| row.waits))
         }
-        Subject::Thread(thread) => {
+        DetailSubject::Thread(thread) => {
             let row = screen.frame.threads.iter().find(|row| row.thread == *thread);
             (
                 format!("Thread {}  (id {})", thread.shown(), thread.java_id),
@@ -44,22 +48,27 @@ pub(super) fn lines(screen: &Screen<'_>, subject: &Subject, width: usize) -> Vec
     let Some(detail) = screen.detail else { return lines };
     pending_lines(&mut lines, detail, subject, look);
     let title = match subject {
-        Subject::Lock(..) => "Where threads wait for it",
-        Subject::Thread(_) => "Where it waits",
+        DetailSubject::Lock(..) => "Where threads wait for it",
+        DetailSubject::Thread(_) => "Where it waits",
     };
     stack_lines(&mut lines, title, &detail.waiting, "wait", look, width);
-    if matches!(subject, Subject::Lock(..)) {
+    if matches!(subject, DetailSubject::Lock(..)) {
         holder_lines(&mut lines, detail, screen, width);
     }
     lines
 }
 
-fn section(lines: &mut Vec<Line<'static>>, title: String, look: Look) {
+fn section(lines: &mut Vec<Line<'static>>, title: String, look: Looks) {
     lines.push(Line::from(""));
     lines.push(Line::from(Span::styled(title, look.title())));
 }
 
-fn pending_lines(lines: &mut Vec<Line<'static>>, detail: &Detail, subject: &Subject, look: Look) {
+fn pending_lines(
+    lines: &mut Vec<Line<'static>>,
+    detail: &Detail,
+    subject: &DetailSubject,
+    look: Looks,
+) {
     if detail.pending.is_empty() {
         return;
     }
@@ -67,8 +76,8 @@ fn pending_lines(lines: &mut Vec<Line<'static>>, detail: &Detail, subject: &Subj
     for wait in detail.pending.iter().take(THREADS_SHOWN) {
         let duration = aligned(&units::duration(wait.wait_ns), 9, true);
         let what = match subject {
-            Subject::Lock(..) => harmless::name(&wait.thread).into_owned(),
-            Subject::Thread(_) => format!("for {} {}", wait.kind.name(), wait.lock),
+            DetailSubject::Lock(..) => harmless::name(&wait.thread).into_owned(),
+            DetailSubject::Thread(_) => format!("for {} {}", wait.kind.name(), wait.lock),
         };
         let owner = wait.owner.as_ref();
         let owner =
@@ -83,7 +92,7 @@ fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{}", units::thousands(count), if count == 1 { "" } else { "s" })
 }
 
-fn more(lines: &mut Vec<Line<'static>>, all: usize, shown: usize, look: Look) {
+fn more(lines: &mut Vec<Line<'static>>, all: usize, shown: usize, look: Looks) {
     if all > shown {
         lines.push(Line::from(Span::styled(format!("  … and {} more", all - shown), look.faint())));
     }
@@ -94,7 +103,7 @@ fn stack_lines(
     title: &str,
     rows: &[StackRow],
     what: &str,
-    look: Look,
+    look: Looks,
     width: usize,
 ) {
     section(lines, title.to_owned(), look);

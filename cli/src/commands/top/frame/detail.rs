@@ -1,6 +1,6 @@
 //! The stacks and threads of a lock, or of a thread.
 
-use super::{LockKey, Seen, ThreadKey, ViewOptions};
+use super::{FrameSource, LockKey, ThreadName, ViewOptions};
 use crate::commands::top::model::{HoldKey, HoldSum};
 use std::collections::BTreeMap;
 use tyrion_model::describe::Names;
@@ -8,11 +8,11 @@ use tyrion_wire::WaitKind;
 
 /// Which rows a detail is of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Subject {
+pub enum DetailSubject {
     /// A lock, by the kind of wait.
     Lock(LockKey, WaitKind),
     /// A thread.
-    Thread(ThreadKey),
+    Thread(ThreadName),
 }
 
 /// Stacks and threads of a lock, or of a thread.
@@ -63,23 +63,23 @@ pub struct HolderRow {
     pub waiting: f64,
 }
 
-impl Subject {
-    fn matches(&self, lock: &LockKey, id: u32, kind: WaitKind, thread: &ThreadKey) -> bool {
+impl DetailSubject {
+    fn matches(&self, lock: &LockKey, id: u32, kind: WaitKind, thread: &ThreadName) -> bool {
         match self {
             // A row of one lock shows its id, whether or not they are told apart.
-            Subject::Lock(of, of_kind) => {
+            DetailSubject::Lock(of, of_kind) => {
                 let same = of.class == lock.class && of.name == lock.name;
                 same && kind == *of_kind && (of.id == 0 || of.id == id)
             }
-            Subject::Thread(of) => of == thread,
+            DetailSubject::Thread(of) => of == thread,
         }
     }
 }
 
 /// Stacks and threads of a lock, or of a thread.
-pub fn detail(seen: Seen<'_>, options: &ViewOptions, subject: &Subject) -> Detail {
+pub fn detail(seen: FrameSource<'_>, options: &ViewOptions, subject: &DetailSubject) -> Detail {
     let span_ns = seen.sums.span_ns() as f64;
-    let of_thread = matches!(subject, Subject::Thread(_));
+    let of_thread = matches!(subject, DetailSubject::Thread(_));
     let named = |lock: LockKey, kind: WaitKind| {
         if of_thread { format!("{} {}", kind.name(), lock.shown()) } else { String::new() }
     };
@@ -138,13 +138,13 @@ fn stack_rows(sums: BTreeMap<(String, Vec<String>), (u64, u64)>, span_ns: f64) -
 
 /// Who held what others waited for, by thread and by stack.
 fn holders(
-    seen: Seen<'_>,
+    seen: FrameSource<'_>,
     options: &ViewOptions,
-    subject: &Subject,
+    subject: &DetailSubject,
 ) -> (Vec<HolderRow>, Vec<StackRow>) {
-    let Subject::Lock(..) = subject else { return Default::default() };
+    let DetailSubject::Lock(..) = subject else { return Default::default() };
     let span_ns = seen.sums.span_ns() as f64;
-    let nobody = ThreadKey { name: String::new(), java_id: 0 };
+    let nobody = ThreadName { name: String::new(), java_id: 0 };
     let mut of_lock: Vec<(&HoldKey, &HoldSum)> = Vec::new();
     for (key, sum) in &seen.sums.holders {
         let Some(site) = seen.site(key.file, key.site) else { continue };
@@ -180,7 +180,7 @@ fn holders(
 
 /// The stack of the release; where none was taken, the place of the
 /// acquisition.
-fn holder_stack(seen: Seen<'_>, key: &HoldKey) -> Vec<String> {
+fn holder_stack(seen: FrameSource<'_>, key: &HoldKey) -> Vec<String> {
     let stack = seen.stack(key.file, key.stack);
     let Some(log) = seen.log(key.file).filter(|_| stack.is_empty()) else { return stack };
     let place = log.definitions().places().get(key.place);

@@ -1,8 +1,8 @@
 //! What a window teaches of classes whose locks go by the class alone.
 
 use crate::{
-    commands::top::model::Sums,
-    live::{FileNumber, telling::Telling},
+    commands::top::model::WindowSums,
+    live::{FileNumber, telling::TellingClasses},
 };
 use std::collections::HashSet;
 use tyrion_formats::{Recording, wire::slot::Pending};
@@ -10,8 +10,8 @@ use tyrion_model::identity::{self, Locks, Node};
 
 /// Takes up what is to be shown.
 pub fn learn(
-    telling: &mut Telling,
-    sums: &Sums,
+    telling: &mut TellingClasses,
+    sums: &WindowSums,
     logs: &[(FileNumber, &Recording)],
     pending: &[Pending],
 ) {

@@ -1,10 +1,13 @@
 //! Sums by name: ids of different files that mean the same are one.
 
-use super::{Frame, LockKey, LockRow, Seen, Taken, ThreadKey, ThreadRow, ViewOptions, Waits};
+use super::{
+    FrameSource, LockKey, RowAcquisitions, RowWaits, ThreadName, ThreadRow, TopFrame, TopLock,
+    ViewOptions,
+};
 use crate::{
     commands::top::{
         columns::known_down,
-        model::{Sums, WaitSum},
+        model::{WaitSum, WindowSums},
     },
     live::FileNumber,
 };
@@ -18,13 +21,13 @@ use tyrion_wire::{WaitKind, slot::Pending};
 
 /// Waits, while they are added up.
 #[derive(Default)]
-struct Adding {
+struct PartialWaits {
     sum: WaitSum,
     pending: u64,
     pending_ns: u64,
 }
 
-impl Adding {
+impl PartialWaits {
     fn add(&mut self, more: &WaitSum) {
         let sum = &mut self.sum;
         sum.count = sum.count.saturating_add(more.count);
@@ -33,16 +36,16 @@ impl Adding {
         sum.within_ns = sum.within_ns.saturating_add(more.within_ns);
     }
 
-    fn add_pending(&mut self, pending: &Pending, sums: &Sums) {
+    fn add_pending(&mut self, pending: &Pending, sums: &WindowSums) {
         self.pending += 1;
         self.pending_ns = self.pending_ns.max(sums.to_ns.saturating_sub(pending.start_ns));
         let within_ns = sums.within_ns(pending.start_ns);
         self.sum.within_ns = self.sum.within_ns.saturating_add(within_ns);
     }
 
-    fn waits(&self, span_ns: u64) -> Waits {
+    fn waits(&self, span_ns: u64) -> RowWaits {
         let sum = &self.sum;
-        Waits {
+        RowWaits {
             waits: sum.count,
             waits_per_s: sum.count as f64 / span_ns as f64 * 1e9,
             waiting: sum.within_ns as f64 / span_ns as f64,
@@ -65,7 +68,7 @@ struct TakenSum {
 
 #[derive(Default)]
 struct LockSums {
-    waits: Adding,
+    waits: PartialWaits,
     ids: BTreeSet<u32>,
     waiters: BTreeSet<u32>,
     /// By thread: wait time that it caused.
@@ -75,7 +78,7 @@ struct LockSums {
 
 #[derive(Default)]
 struct ThreadSums {
-    waits: Adding,
+    waits: PartialWaits,
     /// By lock and kind: wait time.
     locks: BTreeMap<(u32, u8), u64>,
     /// What it waits for now, and since when.
@@ -84,30 +87,30 @@ struct ThreadSums {
 }
 
 /// Sums by name: ids of different files that mean the same are one.
-struct Merging<'a> {
-    seen: Seen<'a>,
+struct FrameBuilder<'a> {
+    seen: FrameSource<'a>,
     options: &'a ViewOptions,
     /// Locks by file and id, by that, place and kind of a site, and by file, class and
     /// place.
     lock_ids: HashMap<(FileNumber, u32), u32>,
     site_ids: HashMap<(FileNumber, u32, u32, u8), u32>,
     class_ids: HashMap<(FileNumber, u32, u32), u32>,
-    locks: Interned<LockKey>,
+    locks: IdTable<LockKey>,
     thread_ids: HashMap<(FileNumber, u32), u32>,
-    threads: Interned<ThreadKey>,
+    threads: IdTable<ThreadName>,
     by_lock: HashMap<(u32, u8), (WaitKind, LockSums)>,
     by_thread: HashMap<u32, ThreadSums>,
-    total: Adding,
+    total: PartialWaits,
 }
 
-struct Interned<T> {
+struct IdTable<T> {
     ids: HashMap<T, u32>,
     list: Vec<T>,
 }
 
-impl<T: Clone + Eq + std::hash::Hash> Interned<T> {
-    fn new() -> Interned<T> {
-        Interned { ids: HashMap::new(), list: Vec::new() }
+impl<T: Clone + Eq + std::hash::Hash> IdTable<T> {
+    fn new() -> IdTable<T> {
+        IdTable { ids: HashMap::new(), list: Vec::new() }
     }
 
     fn id(&mut self, value: T) -> u32 {
@@ -120,19 +123,19 @@ impl<T: Clone + Eq + std::hash::Hash> Interned<T> {
 }
 
 /// Makes a frame.
-pub fn frame(seen: Seen<'_>, options: &ViewOptions) -> Frame {
-    let mut merging = Merging {
+pub fn frame(seen: FrameSource<'_>, options: &ViewOptions) -> TopFrame {
+    let mut merging = FrameBuilder {
         seen,
         options,
         lock_ids: HashMap::new(),
         site_ids: HashMap::new(),
         class_ids: HashMap::new(),
-        locks: Interned::new(),
+        locks: IdTable::new(),
         thread_ids: HashMap::new(),
-        threads: Interned::new(),
+        threads: IdTable::new(),
         by_lock: HashMap::new(),
         by_thread: HashMap::new(),
-        total: Adding::default(),
+        total: PartialWaits::default(),
     };
     merging.add_waits();
     merging.add_pending();
@@ -141,7 +144,7 @@ pub fn frame(seen: Seen<'_>, options: &ViewOptions) -> Frame {
     merging.finish()
 }
 
-impl Merging<'_> {
+impl FrameBuilder<'_> {
     fn lock_of(&mut self, file: FileNumber, site: &WaitSite) -> u32 {
         let key = (file, site.lock, site.place, site.kind.code());
         if let Some(&known) = self.site_ids.get(&key) {
@@ -268,21 +271,21 @@ impl Merging<'_> {
         }
     }
 
-    fn finish(self) -> Frame {
+    fn finish(self) -> TopFrame {
         let sums = self.seen.sums;
         let (span_ns, taken_span_ns) = (sums.span_ns(), sums.taken_span_ns());
         let trace = self.seen.logs.iter().any(|(_, log)| log.is_trace());
         let taken = |taken: Option<TakenSum>| {
             let span_ns = taken_span_ns as f64;
             let per_s = |number: f64| number / span_ns * 1e9;
-            (trace || taken.is_some()).then(|| Taken {
+            (trace || taken.is_some()).then(|| RowAcquisitions {
                 acquisitions_per_s: taken.map(|it| per_s(it.count as f64)),
                 acquisitions_per_s_error: taken.map(|it| per_s(it.error as f64)),
                 held: taken.map(|it| it.held_ns as f64 / span_ns),
             })
         };
         let (lock_keys, thread_keys) = (&self.locks.list, &self.threads.list);
-        let mut locks: Vec<LockRow> = Vec::with_capacity(self.by_lock.len());
+        let mut locks: Vec<TopLock> = Vec::with_capacity(self.by_lock.len());
         for ((lock, _), (kind, of_lock)) in self.by_lock {
             let mut lock = lock_keys[lock as usize].clone();
             if let (1, Some(&id)) = (of_lock.ids.len(), of_lock.ids.first()) {
@@ -292,7 +295,7 @@ impl Merging<'_> {
                 .holders
                 .iter()
                 .map(|(&thread, &caused)| (caused, Reverse(&thread_keys[thread as usize])));
-            locks.push(LockRow {
+            locks.push(TopLock {
                 lock,
                 kind,
                 instances: of_lock.ids.len() as u64,
@@ -325,16 +328,16 @@ impl Merging<'_> {
             let by_name = || a.thread.cmp(&b.thread);
             hotter(&a.waits, &b.waits).then_with(|| busier(&a.taken, &b.taken)).then_with(by_name)
         });
-        Frame { window_ns: span_ns, total: self.total.waits(span_ns), locks, threads }
+        TopFrame { window_ns: span_ns, total: self.total.waits(span_ns), locks, threads }
     }
 }
 
-fn hotter(a: &Waits, b: &Waits) -> std::cmp::Ordering {
+fn hotter(a: &RowWaits, b: &RowWaits) -> std::cmp::Ordering {
     b.waiting.total_cmp(&a.waiting).then(b.waits.cmp(&a.waits))
 }
 
 /// Where nobody waits, what is held longer, and then taken more often.
-fn busier(a: &Option<Taken>, b: &Option<Taken>) -> std::cmp::Ordering {
+fn busier(a: &Option<RowAcquisitions>, b: &Option<RowAcquisitions>) -> std::cmp::Ordering {
     let (a, b) = (a.unwrap_or_default(), b.unwrap_or_default());
     let held = known_down(a.held, b.held);
     held.then_with(|| known_down(a.acquisitions_per_s, b.acquisitions_per_s))

@@ -1,7 +1,7 @@
 //! Recordings that rotate, and end.
 
 use super::*;
-use crate::{commands::top::look::Look, live::feed::Feed, logs::Here};
+use crate::{commands::top::look::LiveView, live::feed::Feed, logs::Here};
 use std::{path::PathBuf, rc::Rc};
 use tyrion_formats::wire::slot::Tally;
 
@@ -31,8 +31,8 @@ fn feed(path: &Path) -> (Feed, Window) {
 
 fn counted(feed: &Feed, window: &Window) -> (u64, usize) {
     let (sums, logs) = (window.sums(), feed.logs());
-    let telling = Telling::default();
-    let seen = Seen { sums: &sums, logs: &logs, pending: &[], telling: &telling };
+    let telling = TellingClasses::default();
+    let seen = FrameSource { sums: &sums, logs: &logs, pending: &[], telling: &telling };
     let frame = frame::frame(seen, &contention());
     (frame.total.waits, frame.threads.len())
 }
@@ -90,7 +90,7 @@ fn what_has_become_of_a_recording_is_told() {
 fn all_of_an_ended_log_is_shown() {
     for name in ["v1-small.log", "v1-trace.log"] {
         let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/logs")).join(name);
-        let look = Look::open(Rc::new(Here), &path, 5 * S, 5 * S).unwrap();
+        let look = LiveView::open(Rc::new(Here), &path, 5 * S, 5 * S).unwrap();
         assert!(look.life().has_ended() && look.window_ns().is_none());
         let frame = look.frame(&all());
         let log = tyrion_formats::Recording::open(&path).unwrap();
@@ -108,22 +108,22 @@ fn one_file_of_several_is_not_the_recording() {
     let write = |name: &str, bytes: Vec<u8>| {
         let path = folder.path().join(name);
         std::fs::write(&path, bytes).unwrap();
-        let look = Look::open(Rc::new(Here), &path, 5 * S, 5 * S).unwrap();
+        let look = LiveView::open(Rc::new(Here), &path, 5 * S, 5 * S).unwrap();
         let status = look.status();
         let text = once::text(&look.frame(&contention()), &status, 0);
         let json = once::json(&look.frame(&contention()), &status, 0).unwrap();
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
         let span = text.lines().nth(1).unwrap().split(" 0").next().unwrap().to_owned();
-        assert_eq!(json["whole"] == true, status.span == Shown::Recording);
+        assert_eq!(json["whole"] == true, status.span == Coverage::Recording);
         (status.span, span, status.note.unwrap())
     };
     let closed = |number| volume(number, RecordingState::Closed, "this");
     let (span, _, note) = write("a.log", closed(0));
-    assert_eq!(span, Shown::Recording, "it has not come to a second file");
+    assert_eq!(span, Coverage::Recording, "it has not come to a second file");
     assert!(note.starts_with("The JVM has ended; this is its recording "), "{note}");
     for (name, number) in [("a.log", 3), ("a.log.0", 0), ("a.log.7", 7)] {
         let (span, text, note) = write(name, closed(number));
-        assert_eq!(span, Shown::File, "{name}");
+        assert_eq!(span, Coverage::File, "{name}");
         assert!(text.starts_with("all of this file, "), "{text}");
         assert!(note.starts_with("The file has ended; its recording has more files "), "{note}");
     }
@@ -131,7 +131,7 @@ fn one_file_of_several_is_not_the_recording() {
     let plain =
         LogWriter::new(Cursor::new(Vec::new()), options(RecordingState::Closed, &[])).unwrap();
     let (span, text, _) = write("b.log.1", plain.finish().unwrap().into_inner());
-    assert_eq!(span, Shown::Recording);
+    assert_eq!(span, Coverage::Recording);
     assert!(text.starts_with("all of ") && !text.contains("file"), "{text}");
 }
 
@@ -142,7 +142,7 @@ fn a_program_gives_no_orders_to_the_terminal() {
         .unwrap();
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(&log.finish().unwrap().into_inner()).unwrap();
-    let look = Look::open(Rc::new(Here), file.path(), 5 * S, 5 * S).unwrap();
+    let look = LiveView::open(Rc::new(Here), file.path(), 5 * S, 5 * S).unwrap();
     let status = look.status();
     assert_eq!(status.program, "a\x1b[31mb\nc", "JSON has it as it is");
     let text = once::text(&look.frame(&contention()), &status, 0);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::commands::top::{
     columns::{LOCKS, fit},
-    frame::{LockKey, LockRow, Taken, ThreadKey},
+    frame::{LockKey, RowAcquisitions, ThreadName, TopLock},
     model::HoldSum,
 };
 use tyrion_model::harmless;
@@ -56,14 +56,14 @@ fn trace_mode_tells_acquisitions_and_holders() {
     let made = made(true);
     let frame = made.frame(&contention());
     let map = &frame.locks[0];
-    let Taken { acquisitions_per_s, held, .. } = map.taken.unwrap();
+    let RowAcquisitions { acquisitions_per_s, held, .. } = map.taken.unwrap();
     // 4000 of 100 µs, in the second that they were counted in.
     assert!(near(acquisitions_per_s.unwrap(), 4000.0) && near(held.unwrap(), 0.4), "{map:?}");
     assert_eq!(map.holder.as_deref(), Some("main"), "for 2 s, as against 20 ms");
     // Nobody was charged for this one, and nobody has counted it.
     let turn = &frame.locks[1];
     assert_eq!(turn.holder.as_deref(), Some("worker-1"));
-    assert_eq!(turn.taken, Some(Taken::default()));
+    assert_eq!(turn.taken, Some(RowAcquisitions::default()));
     let json = serde_json::to_value(turn).unwrap();
     assert!(json["acquisitions_per_s"].is_null() && json["held"].is_null(), "{json}");
     assert!(json.as_object().unwrap().contains_key("held"));
@@ -80,7 +80,7 @@ fn trace_mode_tells_acquisitions_and_holders() {
 fn a_lock_and_a_thread_have_stacks() {
     let made = made(false);
     let key = LockKey { name: "Cache.map".to_owned(), class: "java.lang.Object".to_owned(), id: 0 };
-    let subject = Subject::Lock(key.clone(), WaitKind::Monitor);
+    let subject = DetailSubject::Lock(key.clone(), WaitKind::Monitor);
     let detail = made.detail(&contention(), &subject);
     let stacks: Vec<(&str, u64)> =
         detail.waiting.iter().map(|row| (row.frames[0].as_str(), row.count)).collect();
@@ -89,11 +89,11 @@ fn a_lock_and_a_thread_have_stacks() {
     assert_eq!(detail.pending.len(), 1);
     assert_eq!(detail.pending[0].owner.as_deref(), Some("main"));
     // Another instance; another kind.
-    let one = Subject::Lock(LockKey { id: 2, ..key.clone() }, WaitKind::Monitor);
+    let one = DetailSubject::Lock(LockKey { id: 2, ..key.clone() }, WaitKind::Monitor);
     assert_eq!(made.detail(&all(), &one).waiting.len(), 1);
-    assert_eq!(made.detail(&all(), &Subject::Lock(key, WaitKind::Park)), Detail::default());
-    let thread = ThreadKey { name: "main".to_owned(), java_id: 1 };
-    let detail = made.detail(&all(), &Subject::Thread(thread));
+    assert_eq!(made.detail(&all(), &DetailSubject::Lock(key, WaitKind::Park)), Detail::default());
+    let thread = ThreadName { name: "main".to_owned(), java_id: 1 };
+    let detail = made.detail(&all(), &DetailSubject::Thread(thread));
     let locks: Vec<&str> = detail.waiting.iter().map(|row| row.lock.as_str()).collect();
     let turn = "Queue.turn (java.util.concurrent.locks.ReentrantLock#3)";
     assert_eq!(locks, [format!("park {turn}"), format!("lock {turn}")]);
@@ -103,7 +103,7 @@ fn a_lock_and_a_thread_have_stacks() {
 /// Locks of a class that were taken: in how many acquisitions, for how long
 /// each, at a place with this name. And accounts, waited for as `from` and
 /// taken as `this`.
-fn bank() -> Made {
+fn bank() -> TestLog {
     let trace = options(RecordingState::Closed, &[("mode", "trace")]);
     let mut log = LogWriter::new(Cursor::new(Vec::new()), trace).unwrap();
     let (account, vector) =
@@ -142,14 +142,14 @@ fn bank() -> Made {
 }
 
 /// All of a log.
-fn read(bytes: &[u8]) -> Made {
+fn read(bytes: &[u8]) -> TestLog {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(bytes).unwrap();
     let mut follower = Follower::open(file.path(), Begin::Start).unwrap();
     let mut window = Window::whole(0, 10 * S);
     let changes = follower.read_on(10 * S, |entry| window.add(0, &entry)).unwrap();
     window.add_changes(0, &changes);
-    Made { sums: window.sums(), follower, _file: file }
+    TestLog { sums: window.sums(), follower, _file: file }
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn locks_are_one_row_as_they_are_in_the_report() {
     let rows = |options: &ViewOptions| -> Vec<(String, u64, Option<f64>)> {
         let frame = bank().frame(options);
         let rows = frame.locks.iter().filter(|row| row.lock.class == "com.acme.Account");
-        let per_s = |row: &LockRow| row.taken.unwrap().acquisitions_per_s;
+        let per_s = |row: &TopLock| row.taken.unwrap().acquisitions_per_s;
         rows.map(|row| (row.lock.shown(), row.waits.waits, per_s(row))).collect()
     };
     let account = "com.acme.Account#1".to_owned();
@@ -236,12 +236,13 @@ fn screens_have_no_hostile_names() {
 
 #[test]
 fn estimates_have_their_error_beside_them() {
-    let Made { sums, follower, _file } = made(true);
+    let TestLog { sums, follower, _file } = made(true);
     let mut sums = sums;
     sums.taken.values_mut().for_each(|sum| sum.error_squared = 1_600.0);
-    let made = Made { sums, follower, _file };
+    let made = TestLog { sums, follower, _file };
     let frame = made.frame(&contention());
-    let Taken { acquisitions_per_s, acquisitions_per_s_error, .. } = frame.locks[0].taken.unwrap();
+    let RowAcquisitions { acquisitions_per_s, acquisitions_per_s_error, .. } =
+        frame.locks[0].taken.unwrap();
     // As many standard errors of 40 as there are cells, which is one, in a second.
     assert!(near(acquisitions_per_s.unwrap(), 4000.0));
     assert!(near(acquisitions_per_s_error.unwrap(), 40.0), "{frame:?}");

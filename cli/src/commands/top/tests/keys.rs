@@ -64,7 +64,7 @@ fn keys_lead_there_and_back() {
     let mut user = User::new(false, (80, 24));
     user.press(KeyCode::Char('t'));
     assert_eq!(user.press(KeyCode::Enter), Action::Remake);
-    assert!(matches!(user.app.view(), View::Detail(Subject::Thread(_))));
+    assert!(matches!(user.app.view(), View::Detail(DetailSubject::Thread(_))));
     user.press(KeyCode::End);
     user.screen();
     let end = user.app.scroll;
