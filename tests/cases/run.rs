@@ -16,18 +16,13 @@ const BEFORE_ATTACHING: Duration = Duration::from_secs(1);
 /// The variables from which a JVM takes options.
 const JVM_OPTIONS: [&str; 3] = ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"];
 
-/// The runs that serve all ways in. Flight Recorder, which is part of the JVM, and an agent
-/// that comes later hardly disturb each other: they share one.
-pub const RUNS: [&[Way]; 4] =
-    [&[Way::Contention], &[Way::Trace], &[Way::Sample], &[Way::Attached, Way::Jfr]];
-
 /// What is run, and where what is recorded is left.
 pub struct Run<'a> {
     pub program: &'a Program,
-    pub ways: &'static [Way],
+    pub way: Way,
     pub jdk: u32,
-    /// What is recorded of each way in.
-    pub recording: &'a dyn Fn(Way) -> PathBuf,
+    /// What is recorded.
+    pub recording: PathBuf,
 }
 
 /// What the program said by itself.
@@ -37,19 +32,16 @@ pub struct Done {
 }
 
 impl Run<'_> {
-    /// Runs it, and leaves recordings.
+    /// Runs it, and leaves the recording.
     pub fn record(&self) -> Result<Done, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-        for way in self.ways {
-            let recording = (self.recording)(*way);
-            let _ = std::fs::remove_file(&recording);
-            if let Some(parent) = recording.parent() {
-                std::fs::create_dir_all(parent).map_err(|error| error.to_string())?;
-            }
+        let _ = std::fs::remove_file(&self.recording);
+        if let Some(parent) = self.recording.parent() {
+            std::fs::create_dir_all(parent).map_err(|error| error.to_string())?;
         }
         let mut command = self.command(folder.path())?;
         let mut child = Group::start(&mut command, folder.path(), "program")?;
-        let attached = match self.ways.contains(&Way::Attached) {
+        let attached = match self.way == Way::Attached {
             true => self.attach(&child, folder.path()),
             false => Ok(()),
         };
@@ -60,7 +52,7 @@ impl Run<'_> {
             return Err(format!("{status}: {}", last_lines(&format!("{out}{err}"))));
         }
         attached?;
-        if self.ways.contains(&Way::Jfr) {
+        if self.way == Way::Jfr {
             self.take_up_flight(folder.path())?;
         }
         let proof = out.lines().filter(|line| line.starts_with("proof: "));
@@ -70,25 +62,24 @@ impl Run<'_> {
     /// The command that runs it.
     fn command(&self, folder: &Path) -> Result<Command, String> {
         let java = place::java(self.jdk).ok_or(format!("no Java {}", self.jdk))?;
-        let mode = match self.ways.first() {
-            Some(Way::Trace) => Some("trace"),
-            Some(Way::Sample) => Some("contention+sample"),
-            Some(Way::Contention) => Some("contention"),
-            _ => None,
+        let mode = match self.way {
+            Way::Contention => Some("contention"),
+            Way::Trace => Some("trace"),
+            Way::Sample => Some("contention+sample"),
+            Way::Attached | Way::Jfr => None,
         };
         let mut command = match mode {
             Some(mode) => {
                 let mut tyrion = tyrion();
-                tyrion.args(["record", "--mode", mode, "-o"]).arg((self.recording)(self.ways[0]));
+                tyrion.args(["record", "--mode", mode, "-o"]).arg(&self.recording);
                 tyrion.arg("--").arg(java);
                 tyrion
             }
-            None => {
-                let mut java = Command::new(java);
-                java.args(flight_recorder(folder));
-                java
-            }
+            None => Command::new(java),
         };
+        if self.way == Way::Jfr {
+            command.args(flight_recorder(folder));
+        }
         let case = &self.program.case;
         let classes = place::work().join("programs").join(&case.name);
         let path = std::fs::read_to_string(classes.join("class-path"))
@@ -104,7 +95,7 @@ impl Run<'_> {
     fn attach(&self, child: &Group, folder: &Path) -> Result<(), String> {
         std::thread::sleep(BEFORE_ATTACHING);
         let mut command = tyrion();
-        command.args(["attach", "-o"]).arg((self.recording)(Way::Attached));
+        command.args(["attach", "-o"]).arg(&self.recording);
         command.arg(child.0.id().to_string());
         let status = Group::start(&mut command, folder, "attach")?.finish(PATIENCE)?;
         match status.success() {
@@ -127,7 +118,7 @@ impl Run<'_> {
         if bytes.is_empty() {
             return Err("Flight Recorder left no file".to_owned());
         }
-        std::fs::write((self.recording)(Way::Jfr), bytes).map_err(|error| error.to_string())
+        std::fs::write(&self.recording, bytes).map_err(|error| error.to_string())
     }
 }
 

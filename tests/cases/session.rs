@@ -6,7 +6,7 @@ use crate::{
     kept::{Binaries, Kept, Place},
     outcome::Outcome,
     place,
-    run::{RUNS, Run},
+    run::Run,
     words::{Kind, Way},
 };
 use std::{
@@ -15,7 +15,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// A program that uses less of one processor may run beside another one.
+/// A program that uses less of one processor may run beside others.
 const QUIET: f64 = 0.3;
 /// What such programs mostly are.
 const QUIET_KINDS: [Kind; 4] = [Kind::Deadlock, Kind::NobodyAnswers, Kind::Idle, Kind::Outside];
@@ -33,7 +33,7 @@ pub struct Ended {
 struct Job<'a> {
     program: &'a Program,
     jdk: u32,
-    ways: &'static [Way],
+    way: Way,
 }
 
 /// What all jobs need.
@@ -54,7 +54,7 @@ impl<'a> Session<'a> {
         let jobs = self.lacking(self.jobs(programs));
         let (quiet, loud): (Vec<Job<'_>>, Vec<Job<'_>>) =
             jobs.into_iter().partition(|job| self.is_quiet(*job));
-        side_by_side(quiet, |job| self.do_one(job));
+        side_by_side(quiet, processors() * 3 / 2, |job| self.do_one(job));
         loud.into_iter().for_each(|job| self.do_one(job));
         let mut ended = self.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
         ended.outcomes.sort_by_key(|it| (it.program.clone(), it.way, it.jdk));
@@ -67,13 +67,14 @@ impl<'a> Session<'a> {
             return jobs;
         }
         let lacking = Mutex::new(Vec::new());
-        side_by_side(jobs, |job| {
-            if !self.is_kept(job) {
-                locked(&lacking).push(job);
+        side_by_side(jobs, processors(), |job| {
+            match self.place(job, job.way).current(self.binaries) {
+                Some(kept) => self.judge(job, &kept),
+                None => locked(&lacking).push(job),
             }
         });
         let mut lacking = lacking.into_inner().unwrap_or_else(PoisonError::into_inner);
-        lacking.sort_by_key(|job| (&job.program.name, job.jdk, job.ways));
+        lacking.sort_by_key(|job| (&job.program.name, job.jdk, job.way));
         lacking
     }
 
@@ -85,15 +86,14 @@ impl<'a> Session<'a> {
                     self.say(&format!("skipped {}: no Java {jdk}", program.name));
                     continue;
                 }
-                let wanted =
-                    RUNS.iter().filter(|ways| ways.iter().any(|way| self.arguments.has(*way)));
-                jobs.extend(wanted.map(|ways| Job { program, jdk, ways }));
+                let wanted = Way::ALL.iter().filter(|way| self.arguments.has(**way));
+                jobs.extend(wanted.map(|way| Job { program, jdk, way: *way }));
             }
         }
         jobs
     }
 
-    /// Whether it may run beside another one: by the processor time that it was seen to use,
+    /// Whether it may run beside others: by the processor time that it was seen to use,
     /// else by what it is.
     fn is_quiet(&self, job: Job<'_>) -> bool {
         let seen = Way::ALL.iter().filter_map(|way| {
@@ -110,43 +110,24 @@ impl<'a> Session<'a> {
         Place { program: job.program, way, jdk: job.jdk, busy: self.arguments.busy }
     }
 
-    /// Whether all that is wanted of a run is kept, which is then told.
-    fn is_kept(&self, job: Job<'_>) -> bool {
-        let wanted = job.ways.iter().filter(|way| self.arguments.has(**way));
-        let kept: Option<Vec<(Way, Kept)>> =
-            wanted.map(|way| Some((*way, self.place(job, *way).current(self.binaries)?))).collect();
-        let Some(kept) = kept else { return false };
-        kept.iter().for_each(|(way, kept)| self.judge(job, *way, kept));
-        true
-    }
-
     fn do_one(&self, job: Job<'_>) {
-        let recording = |way| self.place(job, way).recording();
-        let run = Run { program: job.program, ways: job.ways, jdk: job.jdk, recording: &recording };
-        let done = match run.record() {
-            Ok(done) => done,
-            Err(error) => return self.fail(job, job.ways[0], &error),
-        };
-        for way in job.ways {
-            match self.place(job, *way).read(self.binaries, done.proof.clone()) {
-                Ok(kept) if self.arguments.has(*way) => self.judge(job, *way, &kept),
-                Ok(_) => {}
-                Err(error) => self.fail(job, *way, &error),
+        let place = self.place(job, job.way);
+        let Job { program, jdk, way } = job;
+        let run = Run { program, jdk, way, recording: place.recording() };
+        match run.record().and_then(|done| place.read(self.binaries, done.proof)) {
+            Ok(kept) => self.judge(job, &kept),
+            Err(error) => {
+                let failure = format!("failed  {} {} jdk{jdk}: {error}", program.name, way.word());
+                self.say(&failure);
+                self.ended().failures.push(failure);
             }
         }
     }
 
-    fn judge(&self, job: Job<'_>, way: Way, kept: &Kept) {
-        let outcome = Outcome::of(job.program, way, job.jdk, &kept.verdict);
+    fn judge(&self, job: Job<'_>, kept: &Kept) {
+        let outcome = Outcome::of(job.program, job.way, job.jdk, &kept.verdict);
         self.say(&outcome.to_string());
         self.ended().outcomes.push(outcome);
-    }
-
-    fn fail(&self, job: Job<'_>, way: Way, error: &str) {
-        let failure =
-            format!("failed  {} {} jdk{}: {error}", job.program.name, way.word(), job.jdk);
-        self.say(&failure);
-        self.ended().failures.push(failure);
     }
 
     fn ended(&self) -> MutexGuard<'_, Ended> {
@@ -159,13 +140,12 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Does so many jobs at a time as there are processors.
-fn side_by_side<'p>(jobs: Vec<Job<'p>>, job: impl Fn(Job<'p>) + Sync) {
+/// Does so many jobs at a time.
+fn side_by_side<'p>(jobs: Vec<Job<'p>>, at_a_time: usize, job: impl Fn(Job<'p>) + Sync) {
     let queue = Mutex::new(VecDeque::from(jobs));
     let next = || locked(&queue).pop_front();
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
-        for _ in 0..processors {
+        for _ in 0..at_a_time.max(1) {
             scope.spawn(|| {
                 while let Some(next) = next() {
                     job(next);
@@ -173,6 +153,10 @@ fn side_by_side<'p>(jobs: Vec<Job<'p>>, job: impl Fn(Job<'p>) + Sync) {
             });
         }
     });
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
