@@ -17,7 +17,7 @@ QUICK := command_line outputs reporting structure truth::holders::jdk17 \
     sampling::live::log_kept::jdk21 attaching::stop_without_an_agent::jdk17
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test compiled test-quick test-everywhere setup check licences advisories miri bench dist dist-again dist-check dist-aarch64 release clean
+.PHONY: help build demo test compiled test-quick test-everywhere cases setup check licences advisories miri bench dist dist-again dist-check dist-aarch64 release clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -54,17 +54,23 @@ compiled:
 test-everywhere: ## As test, and what is slow or was tried on another JDK already
 	TYRION_TEST_EVERYWHERE=1 $(MAKE) test
 
-# `[!e]*` is every integration test but e2e. Always with --workspace: for one
+# `[!ce]*` is every integration test but cases and e2e. Always with --workspace: for one
 # package alone Cargo chooses other features of some crates, and builds them anew.
 test-quick: ## Runs what needs no JVM, and some end-to-end tests on one JDK
 	$(CARGO) build --profile $(PROFILE) --workspace --all-targets
 	tests/setup/java-classes.sh
-	$(CARGO) test --profile $(PROFILE) --workspace --lib --bins --test '[!e]*'
+	$(CARGO) test --profile $(PROFILE) --workspace --lib --bins --test '[!ce]*'
 	$(CARGO) test --profile $(PROFILE) --workspace --test e2e -- $(QUICK)
+
+cases: ## Runs programs whose causes are known, and judges verdicts; NAMES="..." selects
+	tests/setup/jdks.sh
+	$(CARGO) build --profile $(PROFILE) --workspace
+	TYRION_TEST_EVERYWHERE=1 $(CARGO) test --profile $(PROFILE) --workspace --test cases -- $(NAMES)
 
 setup: ## Gets the Java runtimes and the tools that the tests need
 	tests/setup/jdks.sh
 	tests/setup/java-classes.sh
+	tests/setup/cases.sh --slice
 	tests/setup/tools.sh
 	tests/setup/wheels.sh
 ifdef TYRION_TEST_EVERYWHERE
