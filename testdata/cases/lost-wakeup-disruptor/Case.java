@@ -21,7 +21,10 @@ public class Case {
                 throws AlertException {
             while (cursor.get() < sequence) {
                 barrier.checkAlert();
-                waiting.offer(Thread.currentThread());
+                for (int i = 0; i < 200; i++) {
+                    Thread.onSpinWait(); // in the hope that an event comes
+                }
+                waiting.offer(Thread.currentThread()); // too late for what was published since the look
                 LockSupport.park(this);
             }
             long available;
