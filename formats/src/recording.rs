@@ -13,7 +13,6 @@ mod definitions;
 mod entry;
 mod events;
 mod facts;
-mod fast;
 mod hold_mode;
 mod kept;
 mod modes;
