@@ -100,6 +100,13 @@ impl Bytes {
         }
     }
 
+    /// Notes that a range is read now; what was read long before need not stay in memory.
+    pub(crate) fn read_now(&self, at: usize, len: usize) {
+        if let Store::Map(map) = &self.store {
+            map.read_now(at, len);
+        }
+    }
+
     /// Whether some more bytes may be searched: of a file, a multiple of what it
     /// takes on the disk.
     pub(crate) fn may_search(&self, bytes: usize) -> bool {

@@ -18,13 +18,17 @@
 
 use memmap2::{MmapOptions, MmapRaw};
 use std::{
+    collections::VecDeque,
     fs::File,
     io,
     os::unix::fs::MetadataExt,
-    sync::atomic::{
-        AtomicU64,
-        Ordering::{Acquire, Relaxed},
-        fence,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{
+            AtomicU64,
+            Ordering::{Acquire, Relaxed},
+            fence,
+        },
     },
 };
 
@@ -32,6 +36,10 @@ use std::{
 const DISK_BLOCK: u64 = 512;
 /// How much may be searched of a file that takes no room on the disk, in bytes.
 const MIN_SEARCHED: u64 = 64 << 20;
+/// So much of a file is in memory at a time, in bytes, apart from what the kernel maps besides.
+const MOST_PRESENT: usize = 128 << 20;
+/// Of shorter ranges it is not known that they are there: they are not worth a place in a list.
+const LEAST_KNOWN: usize = 4096;
 /// How much longer a file may be than the room that it takes: file systems
 /// compress. A file of holes alone can have any length.
 const COMPRESSION: u64 = 16;
@@ -42,6 +50,14 @@ pub(crate) struct Map {
     raw: MmapRaw,
     /// How many bytes may still be searched for what is lost.
     searchable: AtomicU64,
+    present: Mutex<Present>,
+}
+
+/// What was asked for last, in the order of asking, and how many bytes that is.
+#[derive(Debug, Default)]
+struct Present {
+    ranges: VecDeque<(usize, usize)>,
+    bytes: usize,
 }
 
 impl Map {
@@ -51,6 +67,7 @@ impl Map {
         Ok(Map {
             raw: MmapOptions::new().len(len).map_raw_read_only(file)?,
             searchable: on_disk.max(MIN_SEARCHED).into(),
+            present: Mutex::default(),
         })
     }
 
@@ -91,6 +108,33 @@ impl Map {
         // slice, and its writer does not change it any more (the contract
         // above).
         Some(unsafe { std::slice::from_raw_parts(self.raw.as_ptr().add(at), len) })
+    }
+
+    /// Notes that a range is read now. What was read long before is given back: it is in
+    /// the kernel's cache as long as there is room, and no longer in our memory.
+    pub(crate) fn read_now(&self, at: usize, len: usize) {
+        if len < LEAST_KNOWN {
+            return;
+        }
+        let mut present = self.present.lock().unwrap_or_else(PoisonError::into_inner);
+        present.ranges.push_back((at, len));
+        present.bytes += len;
+        while present.bytes > MOST_PRESENT
+            && let Some((at, len)) = present.ranges.pop_front()
+        {
+            present.bytes -= len;
+            self.give_back(at, len);
+        }
+    }
+
+    fn give_back(&self, at: usize, len: usize) {
+        // SAFETY: the map is a shared one of a file: a page that is dropped is read from
+        // there again when it is needed, so that what was lent stays as it is.
+        #[cfg(target_os = "linux")]
+        let _ =
+            unsafe { self.raw.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, at, len) };
+        #[cfg(not(target_os = "linux"))]
+        let _ = (at, len);
     }
 
     /// Asks for a range to be present in memory, before it is read.

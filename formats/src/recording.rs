@@ -13,7 +13,6 @@ mod definitions;
 mod entry;
 mod events;
 mod facts;
-mod fast;
 mod hold_mode;
 mod kept;
 mod modes;
@@ -155,6 +154,7 @@ impl Recording {
     /// When the checksum does not hold: all of the chunk has to be left out.
     pub fn events(&self, chunk: &ChunkRef) -> Result<Events<'_>, Damage> {
         let (at, len) = (chunk.payload_at() as usize, chunk.committed as usize);
+        self.bytes.read_now(at, len);
         self.bytes.populate(at, len);
         let payload = self.bytes.settled(at, len).unwrap_or_default();
         if chunk.sealed && chunk.whole && crc32fast::hash(payload) != chunk.checksum {
@@ -173,6 +173,7 @@ impl Recording {
     /// gave them, and they are mapped.
     pub fn events_again(&self, chunk: &ChunkRef) -> Events<'_> {
         let (at, len) = (chunk.payload_at() as usize, chunk.committed as usize);
+        self.bytes.read_now(at, len);
         let payload = self.bytes.settled(at, len).unwrap_or_default();
         DECODED.fetch_add(u64::from(chunk.committed), Relaxed);
         Events::new(payload, *chunk, &self.name)

@@ -12,7 +12,6 @@ mod asked;
 mod build;
 mod fold;
 mod handover;
-mod hash;
 mod ids;
 mod known;
 mod notes;

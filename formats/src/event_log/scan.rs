@@ -24,7 +24,10 @@ pub(crate) fn chunks(source: &Bytes, start: usize, used: usize, damage: &mut Dam
     loop {
         if let Some(header) = header_at(source, at) {
             chunks.push(header.kind, ChunkRef::new(at, &header, len));
-            at = end_of(source, at, &header, damage);
+            let next = end_of(source, at, &header, damage);
+            // The kernel maps what is near a header, too: in the end all of the file.
+            source.read_now(at, next.min(len).saturating_sub(at));
+            at = next;
         } else if at >= used || at + HEADER_LEN > len {
             break;
         } else {

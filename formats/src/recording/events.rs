@@ -3,13 +3,13 @@
 use super::{
     chunk::ChunkRef,
     entry::{Entry, Event, Noted},
-    fast,
 };
 use crate::damage::{Damage, Fault};
 use std::sync::Arc;
 use tyrion_wire::{
-    event::{self, Note, Record, WaitRecord},
+    event::{self, Note, Record, WaitRecord, usual_wait},
     trace::HoldsIter,
+    wake::Wake,
 };
 
 /// The records of a chunk, in the order of their times. Iterating gives the
@@ -76,10 +76,14 @@ impl Events<'_> {
         // Variables of their own, so that the compiler keeps them in registers.
         let (mut at, mut now_ns, mut thread) = (self.at, self.now_ns, self.thread);
         while let Some(window) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
-            if let Some((wait, len)) = fast::decode(window) {
+            if let Some((wait, len)) = usual_wait(window) {
                 at += len;
                 now_ns = now_ns.saturating_add(wait.delta_ns);
                 take(&event_of(thread, now_ns, &wait));
+                continue;
+            }
+            if let Some((_, len)) = bytes.get(at..).and_then(Wake::usual) {
+                at += len;
                 continue;
             }
             (self.at, self.now_ns) = (at, now_ns);
@@ -109,10 +113,16 @@ impl<'a> Events<'a> {
         self.visit_holds(&mut take);
         let (mut at, mut now_ns, mut thread) = (self.at, self.now_ns, self.thread);
         while let Some(window) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
-            if let Some((wait, len)) = fast::decode(window) {
+            if let Some((wait, len)) = usual_wait(window) {
                 at += len;
                 now_ns = now_ns.saturating_add(wait.delta_ns);
                 take(Entry::Wait(event_of(thread, now_ns, &wait)));
+                continue;
+            }
+            // Behind most waits stands who ended them.
+            if let Some((wake, len)) = bytes.get(at..).and_then(Wake::usual) {
+                at += len;
+                take(Entry::Note(Noted { thread, at_ns: now_ns, record: Note::Wake(wake) }));
                 continue;
             }
             (self.at, self.now_ns) = (at, now_ns);
@@ -130,6 +140,9 @@ impl<'a> Events<'a> {
     /// The next one of a record that has many holds.
     #[inline]
     fn next_hold(&mut self) -> Option<Entry<'a>> {
+        if self.holds.is_over() {
+            return None;
+        }
         let hold = self.holds.next()?;
         self.now_ns = self.now_ns.saturating_add(hold.delta_ns);
         Some(self.noted(Note::Hold(hold)))
@@ -232,11 +245,12 @@ fn usual_of_both<'a>(
         let a_window = a_bytes.get(a_at..).and_then(|rest| rest.first_chunk());
         let b_window = b_bytes.get(b_at..).and_then(|rest| rest.first_chunk());
         let (Some(a_window), Some(b_window)) = (a_window, b_window) else { break true };
-        let (Some(a), Some(b)) = (fast::summand(a_window), fast::summand(b_window)) else {
+        let (Some((a, a_len)), Some((b, b_len))) = (usual_wait(a_window), usual_wait(b_window))
+        else {
             break false;
         };
-        a_at += a.len;
-        b_at += b.len;
+        a_at += a_len;
+        b_at += b_len;
         a_ns = a_ns.saturating_add(a.delta_ns);
         b_ns = b_ns.saturating_add(b.delta_ns);
         take.wait(a_thread, a.site, a.owner, a.wait_ns);

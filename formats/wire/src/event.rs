@@ -39,7 +39,10 @@ pub const MAX_NS: u64 = (1 << 56) - 1;
 const TYPE_WAIT: u16 = 1;
 const EXT: u16 = 1 << 12;
 const OWNER: u16 = 1 << 13;
-const RESERVED: u16 = 0xc000;
+/// Bits of the control word that say what the record is, and the reserved ones.
+const SORT: u16 = 0xc003;
+/// The high bit of each byte; clear in the last one of a varint.
+const MORE: u64 = 0x8080_8080_8080_8080;
 /// Code of the record that names the thread of the records after it.
 const CODE_THREAD: u8 = 1;
 
@@ -211,66 +214,110 @@ pub fn encode_thread(thread: u32, out: &mut [u8; MAX_WAIT_LEN]) -> usize {
     2 + len
 }
 
+/// How many bytes of a wait [`usual_wait`] looks at.
+pub const WINDOW: usize = 32;
+
 /// Reads the record at the front of `bytes`: the record and its length, or
 /// `None` when the bytes are no record.
 #[inline]
 pub fn decode(bytes: &[u8]) -> Option<(Record<'_>, usize)> {
     let first = *bytes.first()?;
     if first & 3 == TYPE_WAIT as u8 {
-        let (wait, len) = if bytes.len() >= 32 {
-            decode_wait(bytes)?
-        } else {
-            // Near the end: the eight-byte loads need bytes to load.
-            let mut padded = [0; 32];
-            padded[..bytes.len()].copy_from_slice(bytes);
-            let (wait, len) = decode_wait(&padded)?;
-            if len > bytes.len() {
-                return None;
-            }
-            (wait, len)
-        };
+        let (wait, len) = decode_wait(bytes)?;
         return Some((Record::Wait(wait), len));
     }
     decode_misc(first, bytes)
 }
 
+/// What is at the same place in all waits, with the control word and the length so far.
+/// `None` for all other records.
 #[inline(always)]
-fn decode_wait(bytes: &[u8]) -> Option<(WaitRecord, usize)> {
-    let control = le::u16_at(bytes, 0)?;
-    if control & RESERVED != 0 {
-        return None;
-    }
+fn front(bytes: &[u8; WINDOW]) -> Option<(WaitRecord, u16, usize)> {
+    let control = u16::from_le_bytes([bytes[0], bytes[1]]);
     let delta_len = usize::from(control >> 2 & 7);
     let wait_len = usize::from(control >> 5 & 7);
     let site_len = usize::from(control >> 8 & 3) + 1;
-    let low = |at: usize, len: usize| -> Option<u64> {
-        Some(le::u64_at(bytes, at)? & ((1u64 << (8 * len)) - 1))
-    };
     let wait_at = 2 + delta_len;
     let site_at = wait_at + wait_len;
-    let mut len = site_at + site_len;
-    let mut wait = WaitRecord {
-        delta_ns: low(2, delta_len)?,
-        wait_ns: low(wait_at, wait_len)?,
-        site: low(site_at, site_len)? as u32,
+    let wait = WaitRecord {
+        delta_ns: load(bytes, 2) & low_bytes(delta_len),
+        wait_ns: load(bytes, wait_at) & low_bytes(wait_len),
+        site: (load(bytes, site_at) & low_bytes(site_len)) as u32,
         outcome: Outcome::from_bits((control >> 10) as u8),
         owner: 0,
         parks: 0,
     };
+    // At most 2 + 7 + 7 + 4: eight more bytes are always within the window.
+    (control & SORT == TYPE_WAIT).then_some((wait, control, site_at + site_len))
+}
+
+/// Reads the wait at the front of `bytes` without a call, a loop or a bounds check: the
+/// record and its length. `None` for all other records, and for a wait with an owner or
+/// parks of more than four bytes, which are left to [`decode`].
+///
+/// Owner and parks are read, or skipped, without a branch: of two waits, one may have been
+/// for a lock and the other not.
+#[inline(always)]
+pub fn usual_wait(bytes: &[u8; WINDOW]) -> Option<(WaitRecord, usize)> {
+    let (mut wait, control, end) = front(bytes)?;
+    let word = load(bytes, end);
+    let ends = !word & MORE;
+    let first_bits = ends.trailing_zeros() + 1;
+    let both_bits = (ends & ends.wrapping_sub(1)).trailing_zeros() + 1;
+    let is_ext = control & EXT != 0;
+    let is_owned = control & (EXT | OWNER) != 0;
+    let is_long = both_bits > first_bits + 32 || both_bits > 64;
+    if is_owned && first_bits > 32 || is_ext && is_long {
+        return None;
+    }
+    let owner_bits = if is_owned { first_bits } else { 0 };
+    let all_bits = if is_ext { both_bits } else { owner_bits };
+    wait.owner = varint::squeeze(word & low_bits(owner_bits)) as u32;
+    wait.parks = varint::squeeze((word & low_bits(all_bits)) >> owner_bits % 64);
+    Some((wait, end + all_bits as usize / 8))
+}
+
+/// Any wait.
+fn decode_wait(bytes: &[u8]) -> Option<(WaitRecord, usize)> {
+    // Near the end, what is loaded is more than there is.
+    let mut padded = [0; WINDOW];
+    let window = bytes.first_chunk().unwrap_or_else(|| {
+        padded[..bytes.len()].copy_from_slice(bytes);
+        &padded
+    });
+    let (mut wait, control, mut len) = front(window)?;
     if control & (EXT | OWNER) != 0 {
-        let (owner, owner_len) = varint::read(&bytes[len..])?;
+        let (owner, owner_len) = varint::read(bytes.get(len..)?)?;
         wait.owner = u32::try_from(owner).ok()?;
         len += owner_len;
     }
     if control & EXT != 0 {
-        let (parks, parks_len) = varint::read(&bytes[len..])?;
+        let (parks, parks_len) = varint::read(bytes.get(len..)?)?;
         wait.parks = parks;
         len += parks_len;
     }
-    Some((wait, len))
+    (len <= bytes.len()).then_some((wait, len))
 }
 
-#[cold]
+/// A mask of at most 64 bits.
+#[inline(always)]
+fn low_bits(bits: u32) -> u64 {
+    1u64.checked_shl(bits).map_or(u64::MAX, |bit| bit - 1)
+}
+
+/// A mask of fewer than eight bytes.
+#[inline(always)]
+fn low_bytes(bytes: usize) -> u64 {
+    (1 << (8 * bytes)) - 1
+}
+
+#[inline(always)]
+fn load(bytes: &[u8; WINDOW], at: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(word)
+}
+
 fn decode_misc(first: u8, bytes: &[u8]) -> Option<(Record<'_>, usize)> {
     if first & 3 != TYPE_MISC {
         return None;
@@ -320,6 +367,33 @@ mod tests {
             }
             bytes.resize(len + tail, 0xff);
             prop_assert_eq!(decode(&bytes), Some((Record::Wait(wait), len)));
+        }
+
+        #[test]
+        fn usual_waits_are_what_any_are(
+            mut bytes: [u8; WINDOW], likely: bool, high in 0u32..9
+        ) {
+            if likely {
+                bytes[0] = bytes[0] & !3 | 1;
+                bytes[1] &= 0x3f;
+                // Make varints of all lengths.
+                bytes[2..].iter_mut().for_each(|byte| if *byte as u32 % 8 >= high { *byte &= 0x7f });
+            }
+            if let Some((wait, len)) = usual_wait(&bytes) {
+                prop_assert_eq!(decode(&bytes), Some((Record::Wait(wait), len)));
+            }
+        }
+
+        #[test]
+        fn usual_waits_are_recognised(
+            delta_ns in 0u64..1 << 56, wait_ns in 0u64..1 << 56, site: u32,
+            owner in 0u32..1 << 28, parks in 0u64..1 << 28, outcome in 0u8..4,
+        ) {
+            let outcome = Outcome::from_bits(outcome);
+            let wait = WaitRecord { delta_ns, wait_ns, site, outcome, owner, parks };
+            let mut out = [0; MAX_WAIT_LEN];
+            let len = wait.encode(&mut out);
+            prop_assert_eq!(usual_wait(out.first_chunk().unwrap()), Some((wait, len)));
         }
 
         #[test]

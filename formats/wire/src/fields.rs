@@ -70,8 +70,12 @@ macro_rules! record {
             }
 
             pub(crate) fn decode(payload: &[u8]) -> Option<$name> {
-                let mut f = $crate::fields::FieldReader(payload);
-                // Struct fields are evaluated in the order written.
+                Self::read(&mut $crate::fields::FieldReader(payload))
+            }
+
+            #[inline]
+            fn read(f: &mut $crate::fields::FieldReader<'_>) -> Option<$name> {
+                // Struct fields are evaluated in the order written: that of the log.
                 Some($name { $($field: f.$type()?),* })
             }
         }

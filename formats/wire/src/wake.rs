@@ -4,7 +4,7 @@
 //! waited, is the one that the chunk's other records are of there. It has no time of
 //! its own, so a reader that skips it loses nothing else.
 
-use crate::fields::record;
+use crate::fields::{FieldReader, TYPE_MISC, record};
 
 /// Another thread has ended a wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +24,24 @@ pub struct Wake {
 
 record!(Wake = 8 { waker: u32, stack: u32, site: u32, wait_ns: u64, late_ns: u64 });
 
+impl Wake {
+    /// Reads the record at the front of `bytes`, as most are: the record and its length.
+    /// `None` for all others, which are left to [`event::decode`](crate::event::decode).
+    #[inline]
+    pub fn usual(bytes: &[u8]) -> Option<(Wake, usize)> {
+        let (&[code, len], rest) = bytes.split_first_chunk()?;
+        let len = usize::from(len);
+        if code != Wake::CODE << 2 | TYPE_MISC || len >= 0x80 {
+            return None;
+        }
+        // Beyond the record, too: whole words are read faster.
+        let mut fields = FieldReader(rest);
+        let wake = Wake::read(&mut fields)?;
+        let is_within = rest.len() - fields.0.len() <= len && len <= rest.len();
+        is_within.then_some((wake, 2 + len))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,8 +56,20 @@ mod tests {
             let mut bytes = Vec::new();
             wake.encode(&mut bytes);
             prop_assert_eq!(decode(&bytes), Some((Record::Note(wake.into()), bytes.len())));
+            prop_assert_eq!(Wake::usual(&bytes), Some((wake, bytes.len())));
             for cut in 0..bytes.len() {
                 prop_assert_eq!(decode(&bytes[..cut]), None);
+                prop_assert_eq!(Wake::usual(&bytes[..cut]), None);
+            }
+        }
+
+        #[test]
+        fn usual_ones_are_what_any_are(mut bytes: [u8; 48], high in 0u8..9) {
+            (bytes[0], bytes[1]) = (Wake::CODE << 2 | TYPE_MISC, bytes[1] % 40);
+            // Make varints of all lengths.
+            bytes[2..].iter_mut().for_each(|byte| if *byte % 8 >= high { *byte &= 0x7f });
+            if let Some((wake, len)) = Wake::usual(&bytes) {
+                prop_assert_eq!(decode(&bytes), Some((Record::Note(wake.into()), len)));
             }
         }
     }

@@ -12,12 +12,11 @@
 //! the longer holds.
 
 use super::{
-    hash::Table,
     known::known_thread,
     spread::shares,
     sums::{SiteSums, Sums, ThreadSums},
 };
-use crate::filter::Window;
+use crate::{filter::Window, hash::Table};
 use std::collections::BTreeMap;
 use tyrion_formats::{Noted, Recording};
 use tyrion_wire::{

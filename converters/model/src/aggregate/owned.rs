@@ -4,7 +4,6 @@
 //! done only where it is asked for.
 
 use super::{
-    hash::Table,
     ids::LogIds,
     known::{known_thread, thread_of},
     result::Aggregate,
@@ -12,6 +11,7 @@ use super::{
 };
 use crate::{
     filter::Filter,
+    hash::Table,
     profile::{NO_OWNER, WaitRow},
 };
 use rayon::prelude::*;

@@ -1,6 +1,7 @@
 //! From the ids of a log to those of the profile.
 
-use super::{hash::Table, ids::LogIds, result::Aggregate};
+use super::{ids::LogIds, result::Aggregate};
+use crate::hash::Table;
 use crate::identity::{Locks, Node};
 use crate::java;
 use crate::profile::{CUT, Frame, Function, GROUP, Lock, NO_LOCK, NO_PROBE, Profile, Stack};

@@ -1,6 +1,7 @@
 //! The pass over samples, and their rows in the profile.
 
-use super::{acquired::ThreadRows, hash::Table, resolve::Resolver};
+use super::{acquired::ThreadRows, resolve::Resolver};
+use crate::hash::Table;
 use crate::{
     filter::{Filter, Kinds, Window},
     merge::merge,

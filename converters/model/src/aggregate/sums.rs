@@ -1,6 +1,6 @@
 //! Sums of waits, and how those of pieces become those of a log.
 
-use super::hash::Table;
+use crate::hash::Table;
 use rayon::prelude::*;
 use std::{
     collections::BTreeMap,

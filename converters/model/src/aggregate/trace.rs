@@ -3,11 +3,10 @@
 
 use super::{
     asked::{Asked, BlameKey},
-    hash::Table,
     known::{known_class, known_thread},
     sums::Sums,
 };
-use crate::filter::Window;
+use crate::{filter::Window, hash::Table};
 use tyrion_formats::{HoldMode, Noted, Recording};
 use tyrion_wire::{
     cell::BUCKETS,

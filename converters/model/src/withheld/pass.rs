@@ -1,10 +1,13 @@
 //! One pass over the waits of a log, for what tells idleness from withheld work.
 
 use super::overlap::Spans;
-use crate::filter::Window;
-use crate::pass::{Question, Visitor};
+use crate::{
+    filter::Window,
+    hash::Table,
+    pass::{Question, Visitor},
+};
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     sync::{Mutex, PoisonError},
 };
 use tyrion_formats::{Entry, Event, Note, Noted, Recording};
@@ -80,17 +83,17 @@ impl SiteWaits {
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     /// By thread and site.
-    pub(super) sites: HashMap<(u32, u32), SiteWaits>,
+    pub(super) sites: Table<(u32, u32), SiteWaits>,
     /// Threads that waited at sites which touch a lock, and these sites.
     pub(super) touched: HashSet<(u32, u32)>,
     /// How many waits each thread had, wherever.
     pub(super) waits: Vec<u64>,
     /// How many waits at a place took about how long.
-    pub(super) lengths: HashMap<(u32, u8), u64>,
+    pub(super) lengths: Table<(u32, u8), u64>,
     /// When threads waited, by thread and site.
     pub(super) spans: Spans<(u32, u32)>,
     /// Waits that another thread ended, by the place, the thread that did so and its stack.
-    pub(super) wakes: HashMap<WakeKey, Ended>,
+    pub(super) wakes: Table<WakeKey, Ended>,
 }
 
 /// Waits that a thread has ended.
@@ -156,14 +159,15 @@ impl Question for Gather<'_> {
     }
 
     fn take(&self, worker: Worker<'_>) {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).add(worker.seen);
+        let seen = worker.into_seen();
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).add(seen);
     }
 }
 
 impl Seen {
     fn add(&mut self, other: Seen) {
         for (key, more) in other.sites {
-            self.sites.entry(key).or_default().add(&more);
+            self.add_waits(key, &more);
         }
         self.touched.extend(other.touched);
         if self.waits.len() < other.waits.len() {
@@ -181,6 +185,12 @@ impl Seen {
             self.wakes.entry(key).or_default().add(&more);
         }
     }
+
+    fn add_waits(&mut self, key: (u32, u32), waits: &SiteWaits) {
+        if waits.count != 0 {
+            self.sites.entry(key).or_default().add(waits);
+        }
+    }
 }
 
 pub(crate) struct Worker<'a> {
@@ -191,13 +201,17 @@ pub(crate) struct Worker<'a> {
     seen: Seen,
     /// Who touched a site last, so that most need not be looked up.
     last_touch: Vec<u32>,
+    /// By site: who waited there last, and what is not in the sums yet, for the same reason.
+    last: Vec<(u32, SiteWaits)>,
 }
 
 impl<'a> Worker<'a> {
     fn new(log: &'a Recording, asked: &'a Asked, roles: &'a [Role]) -> Worker<'a> {
         let (threads, window) = (log.definitions().threads().len().max(1), asked.window);
         let seen = Seen { waits: vec![0; threads], ..Seen::default() };
-        Worker { log, asked, window, roles, seen, last_touch: vec![u32::MAX; roles.len()] }
+        let (last_touch, last) =
+            (vec![u32::MAX; roles.len()], vec![Default::default(); roles.len()]);
+        Worker { log, asked, window, roles, seen, last_touch, last }
     }
 
     /// The thread, or the unknown one if it is not defined: made-up ids shall
@@ -250,17 +264,38 @@ impl<'a> Worker<'a> {
         let is_told = kind == Some(WaitKind::ObjectWait) || event.outcome != Outcome::Granted;
         let is_asked = self.window.is_open() || self.window.takes(event);
         let asked_ns = if is_asked { event.wait_ns() } else { 0 };
-        self.seen.sites.entry(key).or_default().add(&SiteWaits {
-            count: 1,
-            wait_ns: event.wait_ns(),
-            told: u64::from(is_told),
-            timed_out: u64::from(event.outcome == Outcome::TimedOut),
-            asked: u64::from(is_asked),
-            asked_ns,
-            longest_ns: asked_ns,
-        });
+        self.add(
+            key,
+            &SiteWaits {
+                count: 1,
+                wait_ns: event.wait_ns(),
+                told: u64::from(is_told),
+                timed_out: u64::from(event.outcome == Outcome::TimedOut),
+                asked: u64::from(is_asked),
+                asked_ns,
+                longest_ns: asked_ns,
+            },
+        );
         *self.seen.lengths.entry((place, length(event.wait_ns()))).or_default() += 1;
         self.seen.spans.push(key, (event.start_ns, event.end_ns));
+    }
+
+    #[inline]
+    fn add(&mut self, (thread, site): (u32, u32), waits: &SiteWaits) {
+        let Some((last, sum)) = self.last.get_mut(site as usize) else { return };
+        if *last != thread {
+            let key = (std::mem::replace(last, thread), site);
+            self.seen.add_waits(key, &std::mem::take(sum));
+        }
+        sum.add(waits);
+    }
+
+    /// What was seen, once nothing more comes.
+    fn into_seen(mut self) -> Seen {
+        for (site, (thread, sum)) in (0..).zip(&self.last) {
+            self.seen.add_waits((*thread, site), sum);
+        }
+        self.seen
     }
 
     /// Who ended a wait. There are few beside waits: their code shall not take the place

@@ -202,18 +202,23 @@ fn charge(gathered: Gathered, groups: &[u32], clock: Clock, sums: &mut Sums) {
     all.par_sort_unstable_by_key(|&(wait, asked)| (Reverse(wait.length_ns()), wait, asked));
     let (waits, asked): (Vec<Wait>, Vec<Asked>) = all.into_iter().unzip();
     let chains = Chains::new(&waits, groups.len(), 0);
-    let mut charger = Charger { waits: &waits, chains, groups, clock, known: &sums.known };
-    let of_locks = [Asked::Charge, Asked::ChargePending];
-    charger.charge(&asked, &of_locks, &mut sums.locks);
-    charger.charge(&asked, &[Asked::ChargeWithheld], &mut sums.withheld);
-    add_shorts(shorts, &sums.known, &mut sums.locks);
-    add_shorts(withheld_shorts, &sums.known, &mut sums.withheld);
+    let Sums { known, locks, withheld } = sums;
+    let charger = Charger { waits: &waits, chains: &chains, groups, clock, known };
+    let of_locks = || {
+        charger.charge(&asked, &[Asked::Charge, Asked::ChargePending], locks);
+        add_shorts(shorts, known, locks);
+    };
+    let of_withheld = || {
+        charger.charge(&asked, &[Asked::ChargeWithheld], withheld);
+        add_shorts(withheld_shorts, known, withheld);
+    };
+    rayon::join(of_locks, of_withheld);
 }
 
 /// Charges waits of a recording.
 struct Charger<'c> {
     waits: &'c [Wait],
-    chains: Chains<'c>,
+    chains: &'c Chains<'c>,
     groups: &'c [u32],
     clock: Clock,
     known: &'c Known,
@@ -221,11 +226,11 @@ struct Charger<'c> {
 
 impl Charger<'_> {
     /// Those of which one of these is asked, in their order.
-    fn charge(&mut self, asked: &[Asked], which: &[Asked], sums: &mut ChainSums) {
-        let Charger { waits, chains, groups, clock, known } = self;
+    fn charge(&self, asked: &[Asked], which: &[Asked], sums: &mut ChainSums) {
+        let Charger { waits, groups, clock, known, .. } = self;
         let group = |thread: u32| groups.get(thread as usize).copied();
         let mut steps = Vec::new();
-        chains.renew(MOST_PIECES);
+        let mut chains = self.chains.with_left(MOST_PIECES);
         for ((wait, asked), at) in waits.iter().zip(asked).zip(0..) {
             if !which.contains(asked) {
                 continue;

@@ -3,7 +3,7 @@
 use crate::fields::FieldReader;
 
 /// A lock that a thread holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Held {
     /// Place id of the acquisition.
     pub place: u32,

@@ -97,6 +97,14 @@ fn hold(fields: &mut FieldReader<'_>) -> Option<(u32, u64, u64)> {
     Some((fields.u32()?, fields.u64()?, fields.u64()?))
 }
 
+impl HoldsIter<'_> {
+    /// Whether there are no more.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.fields.0.is_empty()
+    }
+}
+
 impl Iterator for HoldsIter<'_> {
     type Item = Hold;
 

@@ -10,7 +10,7 @@
 //! stands for the owner until that moment: the wait lasted until that thread came to
 //! it, whatever it did before.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, sync::Arc};
 
 /// No thread.
 pub(super) const NOBODY: u32 = u32::MAX;
@@ -123,7 +123,7 @@ pub(super) struct Chains<'a> {
     waits: &'a [Wait],
     /// By thread: when it waited, in parts that do not overlap, in the order of
     /// time, each with the wait that it was in.
-    parts: Vec<Vec<Part>>,
+    parts: Arc<[Vec<Part>]>,
     /// How many more pieces there may be.
     left: u64,
 }
@@ -150,9 +150,9 @@ impl<'a> Chains<'a> {
         Chains { waits, parts, left: most_pieces }
     }
 
-    /// Allows so many more pieces.
-    pub(super) fn renew(&mut self, most_pieces: u64) {
-        self.left = most_pieces;
+    /// The same, of which so many more pieces may be made.
+    pub(super) fn with_left(&self, most_pieces: u64) -> Chains<'a> {
+        Chains { waits: self.waits, parts: Arc::clone(&self.parts), left: most_pieces }
     }
 
     /// Cuts a wait into pieces with one chain each, in the order of time.
