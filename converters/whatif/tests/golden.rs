@@ -1,7 +1,7 @@
 //! Predictions against the files in `testdata/whatif`; `BLESS=1` writes them.
 
 use crate::{
-    golden_files::{Files, check},
+    golden_files::{GoldenFiles, check},
     program::{Program, group_of, question},
 };
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ fn programs() -> Vec<(&'static str, Program)> {
 
 #[test]
 fn predictions_are_as_in_the_golden_files() {
-    let files: Files = programs()
+    let files: GoldenFiles = programs()
         .into_iter()
         .map(|(name, program)| (name.to_owned(), predictions(&program, 2)))
         .collect();
