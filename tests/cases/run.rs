@@ -51,7 +51,7 @@ impl Run<'_> {
         if !status.success() {
             return Err(format!("{status}: {}", last_lines(&format!("{out}{err}"))));
         }
-        attached?;
+        attached.map_err(|error| format!("{error}: {}", last_lines(&err)))?;
         if self.way == Way::Jfr {
             self.take_up_flight(folder.path())?;
         }

@@ -17,6 +17,8 @@ use std::{
 
 /// A program that uses less of one processor may run beside others.
 const QUIET: f64 = 0.3;
+/// The way in that a program is tried by first.
+const FIRST: Way = Way::Contention;
 /// What such programs mostly are.
 const QUIET_KINDS: [Kind; 4] = [Kind::Deadlock, Kind::NobodyAnswers, Kind::Idle, Kind::Outside];
 
@@ -52,8 +54,12 @@ impl<'a> Session<'a> {
     /// Gives the outcomes of all these programs.
     pub fn run(self, programs: &[Program]) -> Ended {
         let jobs = self.lacking(self.jobs(programs));
+        // The first run of a program shows how much it uses.
+        let is_known = |job: &Job<'_>| job.way != FIRST || self.is_quiet(*job).is_some();
+        let (jobs, unknown): (Vec<Job<'_>>, Vec<Job<'_>>) = jobs.into_iter().partition(is_known);
+        unknown.into_iter().for_each(|job| self.do_one(job));
         let (quiet, loud): (Vec<Job<'_>>, Vec<Job<'_>>) =
-            jobs.into_iter().partition(|job| self.is_quiet(*job));
+            jobs.into_iter().partition(|job| self.is_quiet(*job) == Some(true));
         side_by_side(quiet, processors() * 3 / 2, |job| self.do_one(job));
         loud.into_iter().for_each(|job| self.do_one(job));
         let mut ended = self.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -93,17 +99,16 @@ impl<'a> Session<'a> {
         jobs
     }
 
-    /// Whether it may run beside others: by the processor time that it was seen to use,
-    /// else by what it is.
-    fn is_quiet(&self, job: Job<'_>) -> bool {
+    /// Whether it may run beside others, by the processor time that it was seen to use, else by
+    /// what it is; nothing if neither tells.
+    fn is_quiet(&self, job: Job<'_>) -> Option<bool> {
         let seen = Way::ALL.iter().filter_map(|way| {
             let cpu_ns = self.place(job, *way).any()?.verdict["cpu_ns"].as_u64()?;
             Some(cpu_ns as f64 / (job.program.case.program.seconds as f64 * 1e9))
         });
-        match seen.reduce(f64::max) {
-            Some(used) => used < QUIET,
-            None => QUIET_KINDS.contains(&job.program.answer.kind),
-        }
+        let is_of_quiet_kind = QUIET_KINDS.contains(&job.program.answer.kind);
+        let seen = seen.reduce(f64::max).map(|used| used < QUIET);
+        seen.or_else(|| is_of_quiet_kind.then_some(true))
     }
 
     fn place<'p>(&self, job: Job<'p>, way: Way) -> Place<'p> {

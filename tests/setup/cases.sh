@@ -98,7 +98,7 @@ get_jars() {
             echo '</modules></project>'
         } >"$poms/pom.xml"
         provide_maven
-        mvn -q -B -fae -f "$poms/pom.xml" dependency:copy-dependencies \
+        mvn -q -B -Dstyle.color=never -fae -f "$poms/pom.xml" dependency:copy-dependencies \
             -DincludeScope=runtime >&2 || true
         for key in $lacking; do
             found=$poms/$key/target/dependency
