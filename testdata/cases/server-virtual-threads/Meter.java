@@ -22,7 +22,7 @@ final class Meter {
     /** The program ends at the latest three seconds after it should. */
     static void start(int seconds) {
         thread("deadline", () -> {
-            pause(Math.max(0, seconds * 1000L + 2900 - (System.nanoTime() - STARTED) / 1_000_000));
+            pause(Math.max(0, seconds * 1000L + 2700 - (System.nanoTime() - STARTED) / 1_000_000));
             Runtime.getRuntime().halt(0);
         });
     }
@@ -112,7 +112,7 @@ final class Meter {
         WAITS.reset();
         WAITED.reset();
         begun = System.nanoTime();
-        long until = Math.min(begun + seconds * 1_000_000_000L, STARTED + seconds * 1_000_000_000L + 2_500_000_000L);
+        long until = Math.min(begun + seconds * 1_000_000_000L, STARTED + seconds * 1_000_000_000L + 2_300_000_000L);
         pause(Math.max(0, (until - begun) / 2_000_000));
         Map<String, Integer> states = new TreeMap<>();
         for (Thread thread : Thread.getAllStackTraces().keySet()) {
