@@ -102,7 +102,7 @@ impl Bytes {
 
     /// Notes that a range is read now; what was read long before need not stay in memory.
     pub(crate) fn read_now(&self, at: usize, len: usize) {
-        if let Store::Map(map) = &self.store {
+        if let ByteStore::Map(map) = &self.store {
             map.read_now(at, len);
         }
     }

@@ -6,7 +6,6 @@ mod accuracy;
 mod arguments;
 mod case;
 mod document;
-mod fields;
 mod judge;
 mod outcome;
 mod place;

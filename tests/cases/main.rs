@@ -11,7 +11,6 @@ mod busy;
 #[allow(dead_code, reason = "checks.rs reads the rest of the files")]
 mod case;
 mod document;
-mod fields;
 mod judge;
 mod kept;
 mod outcome;

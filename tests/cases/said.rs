@@ -22,14 +22,10 @@ pub struct Said {
 impl Said {
     /// Of the section `verdict` of a report.
     pub fn of(verdict: &Value) -> Said {
-        let said = match verdict["kind"].is_string() {
-            true => of_codes(verdict),
-            false => crate::fields::said(verdict),
-        };
         Said {
             withheld_share: verdict["withheld"]["lost_share"].as_f64().unwrap_or(0.0),
             lines: texts(&verdict["lines"]),
-            ..said
+            ..of_codes(verdict)
         }
     }
 }
