@@ -49,7 +49,7 @@ impl Tells {
     }
 }
 
-/// Where the values of fields go: the slots of [`Values`](super::metadata::Values).
+/// Where the values of fields go: the slots of [`FieldValues`](super::metadata::FieldValues).
 pub(super) mod slot {
     /// `startTime`.
     pub(in super::super) const START: usize = 0;

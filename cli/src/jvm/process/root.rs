@@ -43,7 +43,7 @@ pub struct RootFolder {
 pub(super) enum Trust {
     /// Anybody may.
     Anybody,
-    /// Nobody but the [owners](Root::owners).
+    /// Nobody but the [owners](RootFolder::owners).
     Owners,
 }
 
