@@ -42,7 +42,12 @@ fn verbose_tells_what_is_done() {
     for part in [&format!("tyrion: reading {log}, "), "tyrion: took ", "tyrion: wrote "] {
         assert!(told.contains(part), "no {part:?}: {told}");
     }
-    assert!(!err(&page(&[])).contains("took "));
+    assert!(!err(&page(&[])).contains("took ") && !told.contains("pass 1"));
+    let told = err(&page(&["-vv"]));
+    for part in ["tyrion: pass 1 by thread over ", "tyrion: pass 2 by thread over "] {
+        assert!(told.contains(part), "no {part:?}: {told}");
+    }
+    assert!(!told.contains("pass 3"), "{told}");
     assert_eq!(run(["-q", "-v", "info", &log]).status.code(), Some(2));
 }
 

@@ -14,9 +14,10 @@ pub struct ConsoleArgs {
     /// Say nothing on stderr but what is wrong: no notes, and no progress
     #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = HEADING)]
     quiet: bool,
-    /// Say on stderr what is done, and how long it took
-    #[arg(short, long, global = true, help_heading = HEADING)]
-    verbose: bool,
+    /// Say on stderr what is done, and how long it took; twice, also which passes over
+    /// logs were made
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = HEADING)]
+    verbose: u8,
     /// When to use colours; auto: on a terminal, unless NO_COLOR is set or TERM is
     /// dumb
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t,
@@ -57,7 +58,12 @@ pub fn is_quiet() -> bool {
 
 /// Whether each step is to be told.
 pub fn is_verbose() -> bool {
-    console().verbose
+    console().verbose != 0
+}
+
+/// Whether the parts of a step are to be told, too.
+pub fn is_very_verbose() -> bool {
+    console().verbose > 1
 }
 
 /// Whether somebody watches stderr who wants to see progress.

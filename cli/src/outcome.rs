@@ -135,6 +135,13 @@ pub fn tell_step(message: impl FnOnce() -> String) {
     }
 }
 
+/// The parts of what Tyrion does, only with `-vv`.
+pub fn tell_parts<L: IntoIterator<Item = String>>(messages: impl FnOnce() -> L) {
+    if console::is_very_verbose() {
+        messages().into_iter().for_each(|message| tell_error(&message));
+    }
+}
+
 fn say(line: &str) {
     use io::Write;
     // Nothing to do about a closed stderr.

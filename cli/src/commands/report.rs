@@ -11,13 +11,19 @@ use crate::{
     filters::{self, FilterArgs, JobsArg, ShapeArgs},
     inputs::InputArgs,
     logs,
-    outcome::{CommandResult, Failure, tell, tell_step},
+    outcome::{CommandResult, Failure, tell, tell_parts, tell_step},
     progress,
 };
 use clap::Args;
 use std::path::PathBuf;
 use tyrion_formats::{Recording, decoded_bytes};
-use tyrion_model::{aggregate::SampleTotals, filter::Kinds, profile::Profile, units::thousands};
+use tyrion_model::{
+    aggregate::SampleTotals,
+    filter::Kinds,
+    pass::{Order, Pass, made},
+    profile::Profile,
+    units::thousands,
+};
 use tyrion_report::{
     Findings, Report, find,
     render::{
@@ -112,6 +118,7 @@ pub fn run(args: ReportArgs) -> CommandResult {
         let done = logs::tell_damage(&aggregate.damage);
         let written = write(&args, &target, &findings);
         tell_step(|| decoded(&logs));
+        tell_parts(passes);
         args.conditions.check_written(written, done, &findings, None)
     })?
 }
@@ -122,6 +129,19 @@ fn decoded(logs: &[Recording]) -> String {
     let all: u64 = chunks.map(|chunk| u64::from(chunk.committed)).sum();
     let times = decoded_bytes() as f64 / all.max(1) as f64;
     format!("{} bytes of events were decoded {times:.1} times", thousands(all))
+}
+
+/// The passes that were made over logs, a line each.
+fn passes() -> Vec<String> {
+    let line = |(nth, pass): (usize, Pass)| {
+        let order = match pass.order {
+            Order::ByThread => "by thread",
+            Order::InTime => "in the order of time",
+        };
+        let (bytes, took_s) = (thousands(pass.bytes), pass.took.as_secs_f64());
+        format!("pass {nth} {order} over {}, {bytes} bytes of events: {took_s:.3} s", pass.log)
+    };
+    (1..).zip(made()).map(line).collect()
 }
 
 fn target(args: &ReportArgs) -> OutputTarget {

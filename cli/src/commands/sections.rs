@@ -15,6 +15,9 @@ pub const TREE: &str = "tree";
 /// The other one of samples.
 pub const LINES: &str = "lines";
 
+/// The section that needs each hold in the order of time.
+const NEAR_MISSES: &str = "near-misses";
+
 /// How many rows tables have in the terminal unless the user asks for more.
 pub const FEW: usize = 5;
 
@@ -88,6 +91,7 @@ impl SectionArgs {
             top: self.top.unwrap_or(default.top),
             phase_ns: self.phase,
             near_ns: self.near,
+            near_misses: !brief && self.shows(NEAR_MISSES),
             lines: self.top.unwrap_or(default.lines),
             groups: self.top.unwrap_or(default.groups),
             group_by: shape.group_by.clone().unwrap_or(default.group_by),

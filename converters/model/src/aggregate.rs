@@ -37,7 +37,7 @@ use crate::{
     filter::Filter,
     identity,
     lives::recordings,
-    pass::Reading,
+    pass::{Nothing, Question, Reading},
     states::StateReader,
     withheld::{Judging, Withheld},
 };
@@ -68,7 +68,7 @@ pub fn aggregate(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Aggregate {
     match filter.kinds.asks_withheld() {
-        true => aggregate_judging(logs, filter, progress).0,
+        true => aggregate_judging(logs, filter, &NOBODY, progress).0,
         false => aggregate_knowing(logs, filter, &Withheld::default(), progress),
     }
 }
@@ -81,7 +81,7 @@ pub fn aggregate_knowing(
     withheld: &Withheld,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Aggregate {
-    pass_over(logs, filter, withheld, 0, progress).0
+    pass_over(logs, filter, withheld, 0, &NOBODY, progress).0
 }
 
 /// As [`aggregate`], with waits told apart by who had the lock when they began, where that
@@ -98,11 +98,14 @@ pub fn aggregate_by_owner(
 ) -> (Aggregate, bool) {
     let asks = filter.kinds.asks_withheld();
     let withheld = if asks { Withheld::find(logs, filter) } else { Withheld::default() };
-    let (mut aggregate, owned) = pass_over(logs, filter, &withheld, most, progress);
+    let (mut aggregate, owned) = pass_over(logs, filter, &withheld, most, &NOBODY, progress);
     let owned: Option<Vec<OwnedSums>> = owned.into_iter().collect();
     let is_split = owned.is_some_and(|owned| owned::split(logs, owned, most, &mut aggregate));
     (aggregate, is_split)
 }
+
+/// No question besides.
+const NOBODY: [Option<Nothing>; 0] = [];
 
 /// The aggregate, and the waits of each log by owner, as the log numbers them; none of
 /// those if they are more than `most`.
@@ -111,6 +114,7 @@ fn pass_over(
     filter: &Filter,
     withheld: &Withheld,
     most: usize,
+    besides: &[Option<impl Question>],
     progress: &(dyn Fn(u64) + Sync),
 ) -> (Aggregate, Vec<Option<OwnedSums>>) {
     identity::agree(logs);
@@ -123,7 +127,13 @@ fn pass_over(
         let samples = Samples { reader: &reader, kinds, is_withheld: &is_withheld };
         let by_owner = owned::Shared::new(log, filter, most);
         let summing = Summing::new(log, filter.window(log), samples, by_owner);
-        let damage = crate::pass::run(log, &summing, reading(progress));
+        let damage = match besides.get(run).and_then(Option::as_ref) {
+            None => crate::pass::run(log, &summing, reading(progress)),
+            Some(besides) => {
+                let both = (&summing, besides);
+                crate::pass::run(log, &both, reading(progress))
+            }
+        };
         let mut sums = summing.finish(damage);
         owned.push(sums.owned.take());
         builder.add(log, &filter.window(log), sums);
@@ -132,14 +142,16 @@ fn pass_over(
 }
 
 fn reading(progress: &(dyn Fn(u64) + Sync)) -> Reading<'_> {
-    Reading { is_checked: false, with_acquisitions: true, progress }
+    Reading { with_acquisitions: true, ..Reading::new(progress) }
 }
 
 /// As [`aggregate`], and which waits of these logs withhold work: what
-/// [`Withheld::find`] says. Each log is read once for both, unless there are many.
+/// [`Withheld::find`] says. Each log is read once for both, unless there are many. Whoever
+/// wants to know something else of the log of that number is asked in the same pass.
 pub fn aggregate_judging(
     logs: &[Recording],
     filter: &Filter,
+    besides: &[Option<impl Question>],
     progress: &(dyn Fn(u64) + Sync),
 ) -> (Aggregate, Withheld) {
     identity::agree(logs);
@@ -147,31 +159,30 @@ pub fn aggregate_judging(
     let depends = filter.kinds_of_samples().is_some() && filter.kinds.asks_withheld();
     if depends || logs.len() > MANY_LOGS {
         let withheld = Withheld::find(logs, filter);
-        let aggregate = aggregate_knowing(logs, filter, &withheld, progress);
+        let (aggregate, _) = pass_over(logs, filter, &withheld, 0, besides, progress);
         return (aggregate, withheld);
     }
     let mut judging = Judging::new(filter);
     let mut all = Vec::new();
-    for (log, recording) in logs.iter().zip(recordings(logs)) {
+    for ((run, log), recording) in logs.iter().enumerate().zip(recordings(logs)) {
+        let besides = besides.get(run).and_then(Option::as_ref);
         let reader = StateReader::new(log);
         let kinds = filter.kinds_of_samples();
         let samples = Samples { reader: &reader, kinds, is_withheld: &|_, _| false };
         let by_owner = owned::Shared::new(log, filter, 0);
         let summing = Summing::new(log, filter.window(log), samples, by_owner);
-        let sums = match judging.begin(log, recording) {
-            None => {
-                let damage = crate::pass::run(log, &summing, reading(progress));
-                summing.finish(damage)
-            }
-            Some((gather, of)) => {
-                let both = (summing, gather);
-                let damage = crate::pass::run(log, &both, reading(progress));
-                let (summing, gather) = both;
-                judging.end(gather, &of);
-                summing.finish(damage)
+        let (gather, of) = judging.begin(log, recording).unzip();
+        let damage = match (&gather, besides) {
+            (None, None) => crate::pass::run(log, &summing, reading(progress)),
+            (gather, besides) => {
+                let rest = (gather.as_ref(), besides);
+                crate::pass::run(log, &(&summing, rest), reading(progress))
             }
         };
-        all.push(sums);
+        if let Some((gather, of)) = gather.zip(of) {
+            judging.end(gather, &of);
+        }
+        all.push(summing.finish(damage));
     }
     let withheld = judging.finish();
     let mut builder = Builder::new(filter, &withheld);

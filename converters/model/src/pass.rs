@@ -4,20 +4,24 @@
 //! send through the records, and takes the visitors up when the workers are done. Questions
 //! that need the same pass go together as a pair, so that each chunk is checked and decoded
 //! once for all of them. What visitors sum does not depend on who has seen which chunk, so
-//! the number of workers changes nothing.
+//! the number of workers changes nothing. A question may ask for the order of time
+//! ([`Order::InTime`]); then the others of the same pass get it, too.
 
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicUsize, Ordering::Relaxed},
+mod made;
+mod pieces;
+
+pub use made::{Pass, made};
+
+use pieces::{Part, Piece};
+use std::{
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    time::Instant,
 };
 use tyrion_formats::{ChunkRef, Damage, Entry, Events, Recording};
 use tyrion_wire::{cell::Cell, trace::AcquisitionCell};
-
-/// Pieces are at least this long, in bytes: long enough for what a piece costs besides its
-/// events.
-const PIECE: u64 = 4 << 20;
-/// And so short that each worker gets that many, to end at about the same time.
-const PIECES_PER_WORKER: u64 = 16;
 
 /// What one worker does with what it sees of a log: pieces, each of which has chunks of
 /// events that begin with the same thread, one after the other, and cells.
@@ -47,17 +51,38 @@ pub trait Visitor {
     fn acquisitions(&mut self, _cell: &AcquisitionCell) {}
 }
 
+/// In which order a question needs what is in a log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Order {
+    /// Thread by thread as far as that is possible, and for each thread in the order of time
+    /// only within a chunk.
+    #[default]
+    ByThread,
+    /// Span of time after span of time. What a span has comes in any order, and some of what
+    /// is later with it; [`Question::until`] says when all has come.
+    InTime,
+}
+
 /// Who wants to know something of a log.
 pub trait Question: Sync {
     /// What goes through the records.
-    type Visitor<'q>: Visitor
+    type Visitor<'q>: Visitor + Send
     where
         Self: 'q;
+
+    /// In which order it needs the records.
+    fn order(&self) -> Order {
+        Order::ByThread
+    }
+    /// In the order of time: the visitors have seen all records before this moment, monotonic
+    /// ns, and no pieces are under way. Each worker is asked at the same time, by its number
+    /// among so many, to do its share of what is to be done now.
+    fn until(&self, _at_ns: u64, _share: (usize, usize)) {}
 
     /// A visitor for a worker.
     fn visitor(&self) -> Self::Visitor<'_>;
     /// Takes up what a visitor has seen.
-    fn take(&self, visitor: Self::Visitor<'_>);
+    fn take<'q>(&'q self, visitor: Self::Visitor<'q>);
 }
 
 impl<A: Visitor, B: Visitor> Visitor for (A, B) {
@@ -98,13 +123,36 @@ impl<A: Question, B: Question> Question for (A, B) {
     where
         Self: 'q;
 
+    fn order(&self) -> Order {
+        self.0.order().max(self.1.order())
+    }
+    fn until(&self, at_ns: u64, share: (usize, usize)) {
+        self.0.until(at_ns, share);
+        self.1.until(at_ns, share);
+    }
     fn visitor(&self) -> Self::Visitor<'_> {
         (self.0.visitor(), self.1.visitor())
     }
-    fn take(&self, visitor: Self::Visitor<'_>) {
+    fn take<'q>(&'q self, visitor: Self::Visitor<'q>) {
         self.0.take(visitor.0);
         self.1.take(visitor.1);
     }
+}
+
+/// A question that nobody asks.
+pub struct Nothing;
+
+impl Visitor for Nothing {
+    fn entry(&mut self, _entry: &Entry<'_>) {}
+}
+
+impl Question for Nothing {
+    type Visitor<'q> = Nothing;
+
+    fn visitor(&self) -> Nothing {
+        Nothing
+    }
+    fn take(&self, _visitor: Nothing) {}
 }
 
 /// Nobody asks: no record is of interest.
@@ -141,13 +189,40 @@ impl<A: Question> Question for Option<A> {
     where
         Self: 'q;
 
+    fn order(&self) -> Order {
+        self.as_ref().map_or(Order::ByThread, Question::order)
+    }
+    fn until(&self, at_ns: u64, share: (usize, usize)) {
+        self.iter().for_each(|question| question.until(at_ns, share));
+    }
     fn visitor(&self) -> Self::Visitor<'_> {
         self.as_ref().map(Question::visitor)
     }
-    fn take(&self, visitor: Self::Visitor<'_>) {
+    fn take<'q>(&'q self, visitor: Self::Visitor<'q>) {
         if let Some((question, visitor)) = self.as_ref().zip(visitor) {
             question.take(visitor);
         }
+    }
+}
+
+/// Whoever is asked by another one.
+impl<A: Question> Question for &A {
+    type Visitor<'q>
+        = A::Visitor<'q>
+    where
+        Self: 'q;
+
+    fn order(&self) -> Order {
+        (*self).order()
+    }
+    fn until(&self, at_ns: u64, share: (usize, usize)) {
+        (*self).until(at_ns, share);
+    }
+    fn visitor(&self) -> Self::Visitor<'_> {
+        (*self).visitor()
+    }
+    fn take<'q>(&'q self, visitor: Self::Visitor<'q>) {
+        (*self).take(visitor);
     }
 }
 
@@ -158,32 +233,71 @@ pub struct Reading<'r> {
     pub is_checked: bool,
     /// Whether cells of acquisitions are wanted, too.
     pub with_acquisitions: bool,
+    /// In the order of time: from this moment on, monotonic ns, another log that comes next
+    /// may have records, so [`Question::until`] does not go beyond it.
+    pub next_ns: u64,
+    /// In the order of time: how many bytes the chunks of a span have together.
+    pub span_bytes: u64,
     /// Is told how many more bytes are done, from any worker.
     pub progress: &'r (dyn Fn(u64) + Sync),
 }
 
-/// What a worker takes at a time.
-enum Piece<'a> {
-    /// Chunks that begin with the same thread.
-    Events(u32, u64, Vec<&'a ChunkRef>),
-    Cells(&'a ChunkRef),
-    Acquisitions(&'a ChunkRef),
+impl<'r> Reading<'r> {
+    /// For the first time, without cells of acquisitions.
+    pub fn new(progress: &'r (dyn Fn(u64) + Sync)) -> Reading<'r> {
+        Reading {
+            is_checked: false,
+            with_acquisitions: false,
+            next_ns: u64::MAX,
+            span_bytes: pieces::SPAN,
+            progress,
+        }
+    }
 }
 
 /// Sends visitors through all records of a log, on all workers of the current rayon pool.
 /// Returns what is damaged, in no order.
 pub fn run(log: &Recording, question: &impl Question, reading: Reading<'_>) -> Vec<Damage> {
-    let pieces = pieces(log, reading.with_acquisitions);
-    let (next, all) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    rayon::broadcast(|_| {
-        let mut worker = Worker { log, reading, visitor: question.visitor(), damage: Vec::new() };
-        while let Some(piece) = pieces.get(next.fetch_add(1, Relaxed)) {
-            worker.piece(piece);
+    let begin = Instant::now();
+    let order = question.order();
+    let parts = match order {
+        Order::ByThread => vec![Part { pieces: pieces::by_thread(log, &reading), until_ns: None }],
+        Order::InTime => pieces::in_time(log, &reading),
+    };
+    // One for each worker, whichever of them first has something to do.
+    let workers: Vec<Mutex<Option<Worker<'_, _>>>> =
+        (0..rayon::current_num_threads()).map(|_| Mutex::new(None)).collect();
+    for part in &parts {
+        let next = AtomicUsize::new(0);
+        rayon::broadcast(|worker| {
+            let Some(slot) = workers.get(worker.index()) else { return };
+            let mut worker = lock(slot);
+            while let Some(piece) = part.pieces.get(next.fetch_add(1, Relaxed)) {
+                let new =
+                    || Worker { log, reading, visitor: question.visitor(), damage: Vec::new() };
+                worker.get_or_insert_with(new).piece(piece);
+            }
+        });
+        if let Some(until_ns) = part.until_ns.filter(|&until_ns| until_ns <= reading.next_ns) {
+            rayon::broadcast(|worker| {
+                question.until(until_ns, (worker.index(), worker.num_threads()));
+            });
         }
-        question.take(worker.visitor);
-        all.lock().unwrap_or_else(PoisonError::into_inner).append(&mut worker.damage);
+    }
+    let all = Mutex::new(Vec::new());
+    rayon::broadcast(|worker| {
+        let done = workers.get(worker.index()).and_then(|slot| lock(slot).take());
+        if let Some(mut worker) = done {
+            question.take(worker.visitor);
+            lock(&all).append(&mut worker.damage);
+        }
     });
+    made::add(log, order, begin.elapsed());
     all.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Worker<'a, V> {
@@ -257,35 +371,4 @@ impl<'a, V: Visitor> Worker<'a, V> {
         }
         self.log.events(chunk).map_err(|damage| self.damage.push(damage)).ok()
     }
-}
-
-/// Cuts a log into pieces, the longest first.
-fn pieces(log: &Recording, with_acquisitions: bool) -> Vec<Piece<'_>> {
-    let mut chunks: Vec<&ChunkRef> = log.event_chunks().iter().collect();
-    chunks.sort_by_key(|chunk| (chunk.thread, chunk.offset));
-    let total: u64 = chunks.iter().map(|chunk| u64::from(chunk.committed)).sum();
-    let workers = rayon::current_num_threads() as u64;
-    let limit = PIECE.max(total / (workers * PIECES_PER_WORKER));
-    let mut pieces: Vec<(u64, Piece<'_>)> = Vec::new();
-    for chunk in chunks {
-        let bytes = u64::from(chunk.committed);
-        match pieces.last_mut() {
-            Some((sum, Piece::Events(thread, of_piece, list)))
-                if *thread == chunk.thread && *sum + bytes <= limit =>
-            {
-                *sum += bytes;
-                *of_piece += bytes;
-                list.push(chunk);
-            }
-            _ => pieces.push((bytes, Piece::Events(chunk.thread, bytes, vec![chunk]))),
-        }
-    }
-    let cells = log.cell_chunks().iter();
-    pieces.extend(cells.map(|chunk| (u64::from(chunk.committed), Piece::Cells(chunk))));
-    if with_acquisitions {
-        let chunks = log.acquisition_chunks().iter();
-        pieces.extend(chunks.map(|chunk| (u64::from(chunk.committed), Piece::Acquisitions(chunk))));
-    }
-    pieces.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
-    pieces.into_iter().map(|(_, piece)| piece).collect()
 }

@@ -142,11 +142,8 @@ impl Withheld {
         let mut judging = Judging::new(filter);
         for (log, recording) in logs.iter().zip(recordings(logs)) {
             if let Some((gather, of)) = judging.begin(log, recording) {
-                let nobody = &|_| {};
-                let reading =
-                    Reading { is_checked: false, with_acquisitions: false, progress: nobody };
                 // Whoever sums the waits tells of what is damaged.
-                crate::pass::run(log, &gather, reading);
+                crate::pass::run(log, &gather, Reading::new(&|_| {}));
                 judging.end(gather, &of);
             }
         }

@@ -11,6 +11,7 @@ pub mod groups;
 pub mod histogram;
 mod lives;
 pub mod names;
+pub(crate) mod near_misses;
 mod other_waits;
 mod owners;
 mod pass;
@@ -39,6 +40,7 @@ pub use owners::OwnedWait;
 pub use sampled::SampledInterval;
 
 use crate::options::ReportOptions;
+use trace::{Collecting, Recorded};
 use tyrion_formats::Recording;
 use tyrion_model::{
     aggregate::{aggregate_judging, work_bytes as profile_bytes},
@@ -51,8 +53,8 @@ pub fn work_bytes(logs: &[Recording]) -> u64 {
     profile_bytes(logs) + chunks.map(|chunk| u64::from(chunk.committed)).sum::<u64>()
 }
 
-/// Reads logs, on all workers of the current rayon pool: once for the profile and to judge
-/// the waits that are not for a lock, and then, when the hot locks are known, once more for
+/// Reads logs, on all workers of the current rayon pool: once for the profile, for nesting
+/// and instances, and to judge the waits that are not for a lock, and then, when the hot locks are known, once more for
 /// what a profile does not keep. From `options` it takes
 /// the number of rows and the length of a phase. `progress` is called from any worker
 /// with the number of further bytes that have been read.
@@ -62,7 +64,9 @@ pub fn find<'a>(
     options: &ReportOptions,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Findings<'a> {
-    let (aggregate, judged) = aggregate_judging(logs, filter, progress);
+    let besides: Vec<Option<Collecting<'_>>> = logs.iter().map(Collecting::of).collect();
+    let (aggregate, judged) = aggregate_judging(logs, filter, &besides, progress);
+    let recorded = Recorded::of(besides);
     let others = OtherWaits::find(logs, filter, judged);
-    second::find(logs, filter, options, (aggregate, others), progress)
+    second::find(logs, filter, options, (aggregate, others, recorded), progress)
 }

@@ -10,6 +10,8 @@ pub struct ReportOptions {
     /// Within how many ns after a release an acquisition by another thread is a
     /// near miss.
     pub near_ns: u64,
+    /// Whether they are looked for, which takes time.
+    pub near_misses: bool,
     /// At most so many lines of source code; 0 for all.
     pub lines: usize,
     /// At most so many groups of threads in each tree; 0 for all.
@@ -39,6 +41,7 @@ impl Default for ReportOptions {
             top: 20,
             phase_ns: 1_000_000_000,
             near_ns: 1_000_000,
+            near_misses: true,
             lines: 40,
             groups: 0,
             group_by: "digits".to_owned(),

@@ -42,7 +42,7 @@ impl CollectedSums {
     }
 
     /// Adds what was read of a log.
-    pub(super) fn add(&mut self, ids: &LogIds, groups: &LockGroups, read: &Read<'_>) {
+    pub(super) fn add(&mut self, ids: &LogIds, groups: &LockGroups, read: &Read) {
         let Some(found) = &mut self.0 else { return };
         for (site, &ns) in (0u32..).zip(&read.collected_ns).filter(|(_, ns)| **ns != 0) {
             if let Some((_, lock, kind)) = ids.site(site) {

@@ -2,8 +2,9 @@
 
 use super::{
     axis::Axis, busy::GroupTime, chains::WaitChains, collections::Collected, delay::Delays,
-    groups::LockGroups, histogram::Histogram, other_waits::OtherWaits, owners::OwnedWait,
-    ranks::shows, sampled::SampledInterval, short_names::ShortNames, trace::Recorded,
+    groups::LockGroups, histogram::Histogram, near_misses, other_waits::OtherWaits,
+    owners::OwnedWait, ranks::shows, sampled::SampledInterval, short_names::ShortNames,
+    trace::Recorded,
 };
 use std::collections::BTreeMap;
 use tyrion_formats::{Owners, Recording, event_log};
@@ -51,8 +52,10 @@ pub struct Findings<'a> {
     /// Waits whose lock tells who had it when they began, in any mode: in
     /// ascending order of owners, waiters, stack, lock group and kind.
     pub owned_waits: Vec<OwnedWait>,
-    /// Trace mode: nesting, instances, holds.
+    /// Trace mode: nesting and instances.
     pub trace: Recorded,
+    /// Trace mode: near misses; `None` if no log tells, or nobody asked for them.
+    pub(crate) near_misses: Option<near_misses::Scan>,
     /// What threads were doing in each interval, in the order of time. Empty
     /// where no thread was sampled.
     pub sampled: Vec<SampledInterval>,

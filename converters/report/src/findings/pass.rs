@@ -12,7 +12,6 @@ use super::{
     owners::Owners,
     pauses::PauseTimes,
     ranks::{NONE, Ranks, shows},
-    trace::Collector,
 };
 use std::{
     collections::HashMap,
@@ -57,7 +56,7 @@ pub(super) struct Job<'a> {
 }
 
 /// What is known of a log afterwards, by its own ids.
-pub(super) struct Read<'a> {
+pub(super) struct Read {
     /// Waits over the threshold, by site.
     pub(super) delays: Vec<Delay>,
     pub(super) threads: Vec<Tally>,
@@ -65,7 +64,6 @@ pub(super) struct Read<'a> {
     pub(super) collected_ns: Vec<u64>,
     /// Waits whose lock's owner is known.
     pub(super) owners: Owners,
-    pub(super) collectors: Vec<Collector<'a>>,
 }
 
 /// What is asked of a log.
@@ -74,25 +72,24 @@ pub(super) struct Asking<'a> {
     sites: Vec<SitePlan>,
     wanted: Vec<Wanted>,
     threads: Vec<Tally>,
-    found: Mutex<Found<'a>>,
+    found: Mutex<Found>,
 }
 
 /// What workers have found.
-struct Found<'a> {
+struct Found {
     sums: Sums,
     delays: Vec<Delay>,
     collected_ns: Vec<u64>,
     owners: Owners,
-    collectors: Vec<Collector<'a>>,
 }
 
 impl<'a> Asking<'a> {
     /// What was read, once the pass is over; adds to the sums of all logs.
-    pub(super) fn finish(self, all: &mut Sums) -> (Job<'a>, Read<'a>) {
+    pub(super) fn finish(self, all: &mut Sums) -> (Job<'a>, Read) {
         let found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let Found { sums, delays, collected_ns, owners, collectors } = found;
+        let Found { sums, delays, collected_ns, owners } = found;
         all.add(&sums);
-        (self.job, Read { delays, threads: self.threads, collected_ns, owners, collectors })
+        (self.job, Read { delays, threads: self.threads, collected_ns, owners })
     }
 }
 
@@ -113,7 +110,6 @@ impl<'a> Question for Asking<'a> {
         let more = found.collected_ns.iter_mut().zip(&worker.collected_ns);
         more.for_each(|(sum, ns)| *sum = sum.saturating_add(*ns));
         found.owners.add(&worker.owners);
-        found.collectors.push(worker.collector);
     }
 }
 
@@ -273,8 +269,7 @@ impl<'a> Job<'a> {
         let sums = Sums::new(self.axis, self.ranks);
         let delays = vec![Delay::default(); sites.len()];
         let collected_ns = vec![0; sites.len()];
-        let found =
-            Found { sums, delays, collected_ns, owners: Owners::default(), collectors: Vec::new() };
+        let found = Found { sums, delays, collected_ns, owners: Owners::default() };
         Asking { job: self, sites, wanted, threads, found: Mutex::new(found) }
     }
 

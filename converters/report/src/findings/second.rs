@@ -11,6 +11,7 @@ use super::{
     groups::{LockGroups, ThreadGroups},
     histogram::{self, Histogram},
     lives,
+    near_misses::Looking,
     other_waits::OtherWaits,
     owners::AllOwners,
     pass::{self, Blames},
@@ -36,7 +37,7 @@ pub(super) fn find<'a>(
     logs: &'a [Recording],
     filter: &'a Filter,
     options: &ReportOptions,
-    (aggregate, other_waits): (Aggregate, OtherWaits),
+    (aggregate, other_waits, recorded): (Aggregate, OtherWaits, trace::Recorded),
     progress: &(dyn Fn(u64) + Sync),
 ) -> Findings<'a> {
     let groups = LockGroups::new(&aggregate.profile);
@@ -47,14 +48,14 @@ pub(super) fn find<'a>(
     let (mut threads, mut times) = (Threads::default(), GroupTimes::default());
     let (recordings, mut known) = (trace::recordings(logs), lives::KnownThreads::new());
     let mut names = ThreadGroups::default();
-    let mut recorded = trace::Recorded::default();
     let mut owners = AllOwners::default();
     let all_pauses = pauses::of(logs, &recordings);
     let mut collected = CollectedSums::new(logs, &recordings, filter);
     let mut following = Following::new(filter, &axis, &other_waits.judged, MOST);
     let mut sampling = Sampling::new(logs, filter, options, &aggregate);
-    let is_checked = aggregate.damage.is_empty();
-    let reading = Reading { is_checked, with_acquisitions: false, progress };
+    let mut looking =
+        Looking::new(logs, &recordings, filter, options.near_ns).filter(|_| options.near_misses);
+    let reading = Reading { is_checked: aggregate.damage.is_empty(), ..Reading::new(progress) };
     for (run, log, recording) in by_recording(logs, &recordings) {
         let Some(ids) = aggregate.ids.get(run) else { continue };
         let (groups, axis, ranks) = (&groups, &axis, &ranks);
@@ -64,9 +65,11 @@ pub(super) fn find<'a>(
         let asking = job.asking(&mut names);
         let gather = following.asking((run, log), recording);
         let of_samples = sampling.as_ref().map(|it| it.asking((run, log), ids, withheld.0));
-        let all = (asking, (gather, of_samples));
-        tyrion_model::pass::run(log, &all, reading);
-        let (asking, (gather, of_samples)) = all;
+        let (near, next_ns) =
+            looking.as_mut().map_or((None, u64::MAX), |it| it.asking(run, &recorded));
+        let all = ((asking, near), (gather, of_samples));
+        tyrion_model::pass::run(log, &all, Reading { next_ns, ..reading });
+        let ((asking, _), (gather, of_samples)) = all;
         gather.finish(log);
         if let Some((sampling, of_samples)) = sampling.as_mut().zip(of_samples) {
             sampling.add(of_samples);
@@ -77,7 +80,6 @@ pub(super) fn find<'a>(
         let living = lives::Living { threads: &mut threads, times: &mut times, known: &mut known };
         lives::add(&job, &read.threads, &mut sums, recording, living);
         collected.add(ids, groups, &read);
-        recorded.add(run as u32, read.collectors);
     }
     let owned_waits = owners.finish(&names);
     let chains = following.finish(!owned_waits.is_empty());
@@ -97,6 +99,7 @@ pub(super) fn find<'a>(
         collected: collected.finish(),
         chains,
         other_waits,
+        near_misses: looking.map(Looking::finish),
         trace: recorded,
         short_names: ShortNames::of(logs),
         logs,
@@ -129,7 +132,7 @@ impl DelaySums {
         DelaySums { stacks: BTreeMap::new(), threads }
     }
 
-    fn add(&mut self, ids: &LogIds, read: &pass::Read<'_>) {
+    fn add(&mut self, ids: &LogIds, read: &pass::Read) {
         for (site, delay) in read.delays.iter().enumerate().filter(|(_, delay)| delay.count != 0) {
             if let Some((stack, _, _)) = ids.site(site as u32) {
                 *self.stacks.entry(stack).or_default() += *delay;

@@ -1,13 +1,17 @@
 //! What trace mode recorded one by one, beyond what the profile keeps: nesting
 //! and instances.
 //!
-//! Both are told once of each thread and instance, so they stay small however
-//! long the recording is. Holds do not: what needs them reads them in spans of
-//! time, see [`near_misses`](crate::sections::near_misses).
+//! Both are told once of each thread and instance, in each file, and kept once, however often
+//! they are told: so they stay small however long the recording is. Holds do not: what needs
+//! them reads them in spans of time, see `near_misses`.
 
-use std::collections::HashMap;
-use tyrion_formats::{Noted, Recording};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Mutex, PoisonError},
+};
+use tyrion_formats::{Entry, Note, Noted, Recording};
 pub use tyrion_model::lives::recordings;
+use tyrion_model::pass::{Question, Visitor};
 use tyrion_wire::trace::{Held, Instance, Nest};
 
 /// What was recorded, of all logs, whatever the filter: whether a lock is
@@ -20,13 +24,24 @@ pub struct Recorded {
     pub takings: Vec<Taking>,
 }
 
-/// A thread has taken a lock while it held others. Ids are those of the log.
+/// A thread has taken a lock while it held others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nesting {
     /// The log.
     pub run: u32,
-    /// When it was recorded first, monotonic ns.
-    pub at_ns: u64,
+    /// Who took what, and held what.
+    pub nested: Nested,
+    /// How often this was recorded, and when for the first time and the last, monotonic ns.
+    pub times: u64,
+    /// The first time.
+    pub first_ns: u64,
+    /// The last time.
+    pub last_ns: u64,
+}
+
+/// Who took what while others were held. Ids are those of the log.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nested {
     /// The thread.
     pub thread: u32,
     /// The lock that was taken.
@@ -41,7 +56,7 @@ pub struct Nesting {
 }
 
 /// A thread has taken an instance. Ids are those of the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Taking {
     /// The log.
     pub run: u32,
@@ -57,40 +72,103 @@ pub struct Taking {
     pub shared: bool,
 }
 
+/// How often something was recorded, and when for the first time and the last.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    times: u64,
+    first_ns: u64,
+    last_ns: u64,
+}
+
+impl Seen {
+    fn at(at_ns: u64) -> Seen {
+        Seen { times: 1, first_ns: at_ns, last_ns: at_ns }
+    }
+
+    fn add(&mut self, more: Seen) {
+        self.times = self.times.saturating_add(more.times);
+        self.first_ns = self.first_ns.min(more.first_ns);
+        self.last_ns = self.last_ns.max(more.last_ns);
+    }
+}
+
+/// What is asked of a log: nesting and instances.
+pub(crate) struct Collecting<'a> {
+    log: &'a Recording,
+    found: Mutex<Vec<Collector<'a>>>,
+}
+
+impl<'a> Collecting<'a> {
+    /// Of a log; nothing if it is not of trace mode, which alone has them.
+    pub(crate) fn of(log: &'a Recording) -> Option<Collecting<'a>> {
+        log.is_trace().then(|| Collecting { log, found: Mutex::default() })
+    }
+}
+
+impl<'a> Question for Collecting<'a> {
+    type Visitor<'q>
+        = Collector<'a>
+    where
+        Self: 'q;
+
+    fn visitor(&self) -> Collector<'a> {
+        Collector::new(self.log)
+    }
+
+    fn take(&self, collector: Collector<'a>) {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).push(collector);
+    }
+}
+
+impl Visitor for Collector<'_> {
+    #[inline]
+    fn entry(&mut self, entry: &Entry<'_>) {
+        if let Entry::Note(noted) = entry {
+            match noted.record {
+                Note::Nest(nest) => self.nest(&noted.with(nest)),
+                Note::Instance(taken) => self.instance(&noted.with(taken)),
+                _ => {}
+            }
+        }
+    }
+}
+
 /// One worker's share of one log.
 #[derive(Debug)]
 pub(crate) struct Collector<'a> {
     log: &'a Recording,
-    nestings: Vec<Nesting>,
-    takings: Vec<Taking>,
+    nestings: HashMap<Nested, Seen>,
+    takings: HashSet<Taking>,
 }
 
 impl<'a> Collector<'a> {
     /// For a log; each worker has one.
-    pub(crate) fn new(log: &'a Recording) -> Collector<'a> {
-        Collector { log, nestings: Vec::new(), takings: Vec::new() }
+    fn new(log: &'a Recording) -> Collector<'a> {
+        Collector { log, nestings: HashMap::new(), takings: HashSet::new() }
     }
 
-    /// Takes up a nest. Those of a lane come in the order of their times as long as they are
-    /// of one chunk.
-    pub(crate) fn nest(&mut self, noted: &Noted<Nest<'_>>) {
+    /// Takes up a nest.
+    fn nest(&mut self, noted: &Noted<Nest<'_>>) {
         let nest = &noted.record;
-        self.nestings.push(Nesting {
-            run: 0,
-            at_ns: noted.at_ns,
+        let nested = Nested {
             thread: noted.thread,
             inner: nest.inner,
             stack: nest.stack,
             outer: nest.outer.iter().collect(),
             is_tried: nest.is_tried(),
-        });
+        };
+        self.add_nested(nested, Seen::at(noted.at_ns));
+    }
+
+    fn add_nested(&mut self, nested: Nested, seen: Seen) {
+        self.nestings.entry(nested).and_modify(|known| known.add(seen)).or_insert(seen);
     }
 
     /// Takes up the first acquisition of an instance by a thread.
-    pub(crate) fn instance(&mut self, noted: &Noted<Instance>) {
+    fn instance(&mut self, noted: &Noted<Instance>) {
         let (thread, taken) = (noted.thread, &noted.record);
         if self.log.definitions().threads().get(thread).is_some() {
-            self.takings.push(Taking {
+            self.takings.insert(Taking {
                 run: 0,
                 hash: taken.hash,
                 class: taken.class,
@@ -100,29 +178,52 @@ impl<'a> Collector<'a> {
             });
         }
     }
+
+    fn add(&mut self, other: Collector<'_>) {
+        other.nestings.into_iter().for_each(|(nested, seen)| self.add_nested(nested, seen));
+        self.takings.extend(other.takings);
+    }
 }
 
 impl Nesting {
-    /// What orders nestings.
-    fn key(&self) -> impl Ord + use<> {
-        let held = |held: &Held| (held.place, held.class, held.hash);
-        let outer: Vec<_> = self.outer.iter().map(held).collect();
-        (self.run, self.at_ns, self.thread, held(&self.inner), self.stack, outer, self.is_tried)
+    /// Whether this was recorded at that time or after another one, of the same thread.
+    pub(crate) fn is_as_late_as(&self, other: &Nesting) -> bool {
+        (self.last_ns, self.run, &self.nested) >= (other.last_ns, other.run, &other.nested)
     }
 }
 
 impl Recorded {
-    /// Adds what the workers found in the `run`-th log; the workers are in no
-    /// order, and how records were shared out among them differs from time to
-    /// time.
-    pub(crate) fn add(&mut self, run: u32, workers: Vec<Collector<'_>>) {
-        let (nestings, takings) = (self.nestings.len(), self.takings.len());
-        for worker in workers {
-            self.nestings.extend(worker.nestings.into_iter().map(|it| Nesting { run, ..it }));
-            self.takings.extend(worker.takings.into_iter().map(|it| Taking { run, ..it }));
+    /// What was collected in each log. Workers are in no order, and how records were shared
+    /// out among them differs from time to time.
+    pub(crate) fn of(all: Vec<Option<Collecting<'_>>>) -> Recorded {
+        let mut recorded = Recorded::default();
+        for (run, collecting) in (0..).zip(all) {
+            let found = collecting.map(|it| it.found.into_inner());
+            recorded.add(run, found.map(|it| it.unwrap_or_else(PoisonError::into_inner)));
         }
-        self.nestings[nestings..].sort_by_cached_key(Nesting::key);
-        self.takings[takings..].sort_unstable();
+        recorded
+    }
+
+    fn add(&mut self, run: u32, workers: Option<Vec<Collector<'_>>>) {
+        let all = workers.unwrap_or_default().into_iter().reduce(|mut all, more| {
+            all.add(more);
+            all
+        });
+        let Some(Collector { nestings, takings, .. }) = all else { return };
+        let (first_nesting, first_taking) = (self.nestings.len(), self.takings.len());
+        self.nestings.extend(nestings.into_iter().map(|(nested, seen)| {
+            let Seen { times, first_ns, last_ns } = seen;
+            Nesting { run, nested, times, first_ns, last_ns }
+        }));
+        self.takings.extend(takings.into_iter().map(|it| Taking { run, ..it }));
+        let key = |a: &Nesting, b: &Nesting| (a.first_ns, &a.nested).cmp(&(b.first_ns, &b.nested));
+        self.nestings[first_nesting..].sort_unstable_by(key);
+        self.takings[first_taking..].sort_unstable();
+    }
+
+    /// How often a lock was recorded as taken within another.
+    pub(crate) fn nested_times(&self) -> u64 {
+        self.nestings.iter().map(|nesting| nesting.times).fold(0, u64::saturating_add)
     }
 }
 

@@ -378,9 +378,9 @@ fn depths(findings: &Findings<'_>) -> BTreeMap<u32, u64> {
     let mut depths: BTreeMap<u32, u64> = BTreeMap::new();
     for nesting in &findings.trace.nestings {
         let ids = findings.aggregate.ids.get(nesting.run as usize);
-        if let Some(thread) = ids.and_then(|ids| ids.thread(nesting.thread)) {
+        if let Some(thread) = ids.and_then(|ids| ids.thread(nesting.nested.thread)) {
             let depth = depths.entry(thread).or_default();
-            *depth = (*depth).max(nesting.outer.len() as u64 + 1);
+            *depth = (*depth).max(nesting.nested.outer.len() as u64 + 1);
         }
     }
     depths

@@ -1,17 +1,15 @@
 //! Entries shortly after another thread's exit: contention that just did not
 //! happen. The rule of the first Tyrion, which took it for contention.
 
-mod known;
-mod scan;
-mod timeline;
-
 use super::shared::{cut, share};
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section, View,
-    findings::LockRef,
+    findings::{
+        LockRef,
+        near_misses::{Key, Scan, Stats, are_told},
+    },
     view::{Column, Detail, Part, Row, Table, TableCell},
 };
-use scan::{Key, Scan, Stats};
 use serde::Serialize;
 use std::cmp::Reverse;
 use tyrion_model::{harmless, units};
@@ -118,8 +116,9 @@ pub struct NearMissPlaces {
 const PAIRS: usize = 5;
 
 fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
-    let (found, lacking) = match scan::scan(findings, options.near_ns) {
-        Some(scan) => (near_misses(&scan, options), String::new()),
+    let (found, lacking) = match &findings.near_misses {
+        Some(scan) => (near_misses(scan, options), String::new()),
+        None if are_told(findings.logs) => (NearMisses::default(), String::new()),
         None => {
             let lacking = "needs --mode trace --events all --hold all: only then does each hold \
                            have a record with its time";

@@ -27,7 +27,7 @@ fn find_with(
 ) -> WaitChains {
     let mut following = Following::new(filter, axis, judged, room);
     let nobody = &|_| {};
-    let reading = Reading { is_checked: true, with_acquisitions: false, progress: nobody };
+    let reading = Reading { is_checked: true, ..Reading::new(nobody) };
     for (log, recording) in logs.iter().enumerate().zip(recordings(logs)) {
         let gather = following.asking(log, recording);
         pass::run(log.1, &gather, reading);

@@ -3,7 +3,7 @@
 use super::{
     super::{
         axis::Clock, busy::Spent, delay::Delay, histogram, owners::Owners, ranks::NONE,
-        spans::within_parts, trace::Collector,
+        spans::within_parts,
     },
     Count, Job, SitePlan, Sums, Tally, Wanted,
 };
@@ -74,7 +74,6 @@ pub(in crate::findings) struct Worker<'j, 'a> {
     batch: [Short; BATCH],
     waiting: usize,
     pub(super) owners: Owners,
-    pub(super) collector: Collector<'a>,
 }
 
 impl Short {
@@ -129,7 +128,6 @@ impl<'j, 'a> Worker<'j, 'a> {
             batch: [Short::default(); BATCH],
             waiting: 0,
             owners: Owners::default(),
-            collector: Collector::new(job.log),
             job,
         }
     }
@@ -342,8 +340,6 @@ impl Visitor for Worker<'_, '_> {
             Entry::Note(noted) => match noted.record {
                 Note::Blame(blame) => self.blame(&noted.with(blame)),
                 Note::Holder(holder) => self.asked(&noted.with(holder)),
-                Note::Nest(nest) => self.collector.nest(&noted.with(nest)),
-                Note::Instance(taken) => self.collector.instance(&noted.with(taken)),
                 _ => {}
             },
         }

@@ -41,7 +41,7 @@ impl<'a> Describer<'a> {
     /// The numbers of an edge's outer lock in its record.
     fn outer_of(&self, link: &Link, log: &Recording, nesting: &Nesting) -> Option<usize> {
         let node = &self.order.nodes[self.order.graph.edges[link.edge].0 as usize];
-        nesting.outer.iter().rposition(|held| match &node.identity {
+        nesting.nested.outer.iter().rposition(|held| match &node.identity {
             Identity::Hash(hash) => {
                 let class = log.definitions().classes().get(held.class);
                 held.hash == *hash
@@ -82,11 +82,11 @@ impl<'a> Describer<'a> {
         let number = self.outer_of(link, log, nesting)?;
         let outer = stacks::outer(log, nesting, number);
         let inner_stack = stacks::inner(log, nesting).frames;
-        let mut inner = self.lock(nesting.run, nesting.inner);
+        let mut inner = self.lock(nesting.run, nesting.nested.inner);
         if let (true, Some(innermost)) = (inner.place.is_empty(), inner_stack.first()) {
             inner.place.clone_from(innermost);
         }
-        let others = nesting.outer.iter().enumerate().filter(|(other, _)| *other != number);
+        let others = nesting.nested.outer.iter().enumerate().filter(|(other, _)| *other != number);
         let mut threads: Vec<u32> = self.order.graph.ways[link.edge]
             .iter()
             .flat_map(|way| way.takers.iter().map(|taker| taker.thread))
@@ -95,15 +95,15 @@ impl<'a> Describer<'a> {
         threads.dedup();
         Some(Edge {
             log: log.name().to_owned(),
-            thread: Names(log).thread(nesting.thread),
+            thread: Names(log).thread(nesting.nested.thread),
             threads: threads.len(),
-            outer: self.lock(nesting.run, nesting.outer[number]),
+            outer: self.lock(nesting.run, nesting.nested.outer[number]),
             inner,
             outer_stack: outer.frames,
             outer_stack_known: outer.known,
             inner_stack,
             also_held: others.map(|(_, held)| self.lock(nesting.run, *held)).collect(),
-            first_ns: nesting.at_ns.saturating_sub(log.start_ns()),
+            first_ns: nesting.first_ns.saturating_sub(log.start_ns()),
         })
     }
 
@@ -171,8 +171,8 @@ impl<'a> Describer<'a> {
     /// The two locks of a link, as its record has them.
     fn locks(&self, link: &Link) -> Vec<Held> {
         let Some((log, nesting)) = self.nesting(link) else { return Vec::new() };
-        let outer = self.outer_of(link, log, nesting).and_then(|at| nesting.outer.get(at));
-        outer.into_iter().chain([&nesting.inner]).copied().collect()
+        let outer = self.outer_of(link, log, nesting).and_then(|at| nesting.nested.outer.get(at));
+        outer.into_iter().chain([&nesting.nested.inner]).copied().collect()
     }
 
     fn kind(&self, link: &Link, held: Held) -> Option<WaitKind> {
@@ -193,7 +193,7 @@ impl<'a> Describer<'a> {
         let mut takers = self.order.graph.ways[link.edge].iter().flat_map(|way| &way.takers);
         takers.any(|&taker| {
             let nesting = self.nesting(&Link { taker, ..*link });
-            nesting.is_some_and(|(log, it)| regex.is_match(&Names(log).thread(it.thread)))
+            nesting.is_some_and(|(log, it)| regex.is_match(&Names(log).thread(it.nested.thread)))
         })
     }
 }

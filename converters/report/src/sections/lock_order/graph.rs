@@ -121,9 +121,10 @@ pub(super) fn order(logs: &[Recording], recorded: &Recorded) -> Order {
     };
     let mut unidentified = 0;
     for (record, nesting) in recorded.nestings.iter().enumerate() {
-        unidentified += u64::from(!builder.add(record as u32, nesting));
+        let says = builder.add(record as u32, nesting);
+        unidentified += if says { 0 } else { nesting.times };
     }
-    builder.finish(recorded.nestings.len() as u64, unidentified)
+    builder.finish(recorded.nested_times(), unidentified)
 }
 
 /// The class of each instance whose class is known.
@@ -136,7 +137,7 @@ fn classes_by_hash(
     for nesting in &recorded.nestings {
         let Some(log) = logs.get(nesting.run as usize) else { continue };
         let recording = recordings[nesting.run as usize];
-        for held in nesting.outer.iter().chain([&nesting.inner]) {
+        for held in nesting.nested.outer.iter().chain([&nesting.nested.inner]) {
             if held.hash == 0 || log.definitions().classes().get(held.class).is_none() {
                 continue;
             }
@@ -154,20 +155,20 @@ impl Builder<'_> {
     /// Adds a record: whether it says anything.
     fn add(&mut self, record: u32, nesting: &Nesting) -> bool {
         let Some(log) = self.logs.get(nesting.run as usize) else { return false };
-        let inner = match nesting.inner.place {
+        let inner = match nesting.nested.inner.place {
             UNKNOWN => self.waited_for(nesting),
-            _ => self.known(nesting.run, nesting.inner),
+            _ => self.known(nesting.run, nesting.nested.inner),
         };
         let Some(inner) = inner else { return false };
         let outer: Vec<Known> =
-            nesting.outer.iter().filter_map(|held| self.known(nesting.run, *held)).collect();
+            nesting.nested.outer.iter().filter_map(|held| self.known(nesting.run, *held)).collect();
         let mut held: Vec<HeldLock> = outer
             .iter()
             .map(|known| HeldLock { node: known.node, class: known.class, read: known.is_read() })
             .collect();
         held.sort_unstable();
         let held = self.held.of(held);
-        let java_id = log.definitions().threads().get(nesting.thread).map(|it| it.java_id);
+        let java_id = log.definitions().threads().get(nesting.nested.thread).map(|it| it.java_id);
         // Virtual threads share one pseudo-thread, which has no id of Java's.
         let many = java_id == Some(0);
         let recording = self.recordings[nesting.run as usize];
@@ -180,7 +181,7 @@ impl Builder<'_> {
             }
             says = true;
             // Who only tries does not wait for ever, so this is no part of a deadlock.
-            if nesting.is_tried {
+            if nesting.nested.is_tried {
                 continue;
             }
             let kind = [outer, inner].map(|known| (known.class, known.place, known.kind));
@@ -204,9 +205,9 @@ impl Builder<'_> {
     /// What is known of a monitor that a thread began to wait for: its place is
     /// told only when it was taken, which may never be, but its stack is there.
     fn waited_for(&mut self, nesting: &Nesting) -> Option<Known> {
-        let (run, held) = (nesting.run, nesting.inner);
+        let (run, held) = (nesting.run, nesting.nested.inner);
         let log = self.logs.get(run as usize)?;
-        let innermost = log.definitions().stacks().get(nesting.stack)?;
+        let innermost = log.definitions().stacks().get(nesting.nested.stack)?;
         let place = Names(log).frame(innermost.method, innermost.line);
         let (recording, class) = (self.recordings[run as usize], self.class(run, held));
         let node = (held.hash != 0).then(|| {

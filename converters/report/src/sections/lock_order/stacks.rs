@@ -24,9 +24,9 @@ pub(super) struct Words {
 /// The stack of the inner acquisition, ending in its place.
 pub(super) fn inner(log: &Recording, nesting: &Nesting) -> Words {
     let stack = Stack::of(log, nesting);
-    match stack.find(nesting.inner, 0) {
-        Some(at) => stack.from(at, Some(nesting.inner)),
-        None if stack.frames.is_empty() => stack.place_alone(nesting.inner),
+    match stack.find(nesting.nested.inner, 0) {
+        Some(at) => stack.from(at, Some(nesting.nested.inner)),
+        None if stack.frames.is_empty() => stack.place_alone(nesting.nested.inner),
         None => stack.from(0, None),
     }
 }
@@ -34,12 +34,13 @@ pub(super) fn inner(log: &Recording, nesting: &Nesting) -> Words {
 /// The stack in which an outer lock was taken, by its number in the record.
 pub(super) fn outer(log: &Recording, nesting: &Nesting, number: usize) -> Words {
     let stack = Stack::of(log, nesting);
-    let Some(&wanted) = nesting.outer.get(number) else { return Words::default() };
+    let Some(&wanted) = nesting.nested.outer.get(number) else { return Words::default() };
     // What was taken within it is further in, and was found before it.
-    let mut within = nesting.inner;
+    let mut within = nesting.nested.inner;
     let mut at = stack.find(within, 0).unwrap_or(0);
     let own = stack.is_monitor(wanted);
-    let same_sort = nesting.outer[number..].iter().filter(|held| stack.is_monitor(**held) == own);
+    let same_sort =
+        nesting.nested.outer[number..].iter().filter(|held| stack.is_monitor(**held) == own);
     let mut found = None;
     for &held in same_sort.rev() {
         // One place holds two locks only in two calls of its method.
@@ -64,7 +65,7 @@ struct Stack<'a> {
 impl Stack<'_> {
     fn of<'a>(log: &'a Recording, nesting: &Nesting) -> Stack<'a> {
         let mut frames = Vec::new();
-        let mut at = nesting.stack;
+        let mut at = nesting.nested.stack;
         while let Some(own) = log.definitions().stacks().get(at)
             && frames.len() < MAX_DEPTH as usize
         {

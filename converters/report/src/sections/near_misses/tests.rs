@@ -1,9 +1,13 @@
 use super::*;
+use crate::findings::near_misses::scan_in_spans;
 use crate::sections::scenario::{Scenario, with};
 use proptest::prelude::*;
 use regex::Regex;
 use tyrion_formats::Recording;
-use tyrion_model::filter::{Filter, moment};
+use tyrion_model::{
+    filter::{Filter, moment},
+    pass::{Order, made},
+};
 use tyrion_wire::{
     WaitKind,
     trace::{Held, Instance},
@@ -14,7 +18,7 @@ const ALL: [(&str, &str); 2] = [("events", "all"), ("hold", "all")];
 fn found(logs: &[Recording], filter: &Filter, near_ns: u64) -> NearMisses {
     let options = ReportOptions { near_ns, ..ReportOptions::default() };
     with(logs, filter, |findings| {
-        let scan = scan::scan(findings, near_ns).unwrap();
+        let scan = scan_in_spans(findings, near_ns, 4096).unwrap();
         near_misses(&scan, &options)
     })
 }
@@ -164,6 +168,21 @@ fn logs_without_all_events_say_so() {
     }
 }
 
+/// A log is read once for sums, and once for all that needs the order of time or the sums.
+#[test]
+fn two_passes_are_enough() {
+    let mut two = Two::new(WaitKind::Monitor);
+    two.scenario.holds(two.threads[0], two.held, (100, 200));
+    two.scenario.holds(two.threads[1], two.held, (300, 400));
+    let name = "two-passes.log";
+    with(&[two.scenario.log(name)], &Filter::default(), |findings| {
+        let answer = answer(findings, &ReportOptions::default());
+        assert_eq!(answer.json["totals"]["near_misses"], 1);
+    });
+    let orders = made().into_iter().filter(|pass| pass.log == name).map(|pass| pass.order);
+    assert_eq!(orders.collect::<Vec<_>>(), [Order::ByThread, Order::InTime]);
+}
+
 /// Near misses by the rule, hold by hold: the last exit before, of any thread.
 fn by_the_rule(holds: &[(u64, u64, usize)], near_ns: u64) -> u64 {
     let near = |&(from_ns, _, thread): &(u64, u64, usize)| {
@@ -198,7 +217,7 @@ proptest! {
         let expected = by_the_rule(&holds, near_ns);
         for span_bytes in [1, 5_000, u64::MAX] {
             let scan = with(&logs, &Filter::default(), |findings| {
-                scan::scan_in_spans(findings, near_ns, span_bytes)
+                scan_in_spans(findings, near_ns, span_bytes)
             });
             let sum: u64 = scan.unwrap().locks.iter().map(|(_, stats)| stats.near_misses).sum();
             prop_assert_eq!(sum, expected);

@@ -183,7 +183,7 @@ impl<'a> Holders<'a> {
     ) -> Self {
         let mut latest: BTreeMap<usize, &Nesting> = BTreeMap::new();
         for nesting in &recorded.nestings {
-            let Some(at) = asleep(nesting.run, nesting.thread) else { continue };
+            let Some(at) = asleep(nesting.run, nesting.nested.thread) else { continue };
             let Blocked { run, pending, .. } = &blocked[at];
             let (Some(log), Some(own)) = (logs.get(*run as usize), logs.get(nesting.run as usize))
             else {
@@ -193,21 +193,21 @@ impl<'a> Holders<'a> {
             // Whether it is of the acquisition at which the thread waits: ids of
             // stacks and methods tell only within one log.
             let here = nesting.run != *run
-                || nesting.stack == pending.stack
-                || is_in(own, nesting.inner.place, pending.stack);
-            let is_later = latest.get(&at).is_none_or(|known| known.at_ns <= nesting.at_ns);
-            if hash == Some(nesting.inner.hash) && here && is_later {
+                || nesting.nested.stack == pending.stack
+                || is_in(own, nesting.nested.inner.place, pending.stack);
+            let is_later = latest.get(&at).is_none_or(|known| nesting.is_as_late_as(known));
+            if hash == Some(nesting.nested.inner.hash) && here && is_later {
                 latest.insert(at, nesting);
             }
         }
         let mut by_hash: HashMap<(u32, u32), Vec<(String, Owner)>> = HashMap::new();
         for (at, nesting) in latest {
             let Blocked { run, pending, .. } = &blocked[at];
-            let is_now = nesting.at_ns >= pending.start_ns;
+            let is_now = nesting.last_ns >= pending.start_ns;
             let source = if is_now { Source::Nesting } else { Source::EarlierNesting };
             let owner = Owner { run: *run, thread: pending.thread, source };
             let log = &logs[nesting.run as usize];
-            for held in nesting.outer.iter().filter(|held| held.hash != 0) {
+            for held in nesting.nested.outer.iter().filter(|held| held.hash != 0) {
                 let class = log.definitions().classes().get(held.class);
                 let class = class.map_or_else(String::new, |_| Names(log).class(held.class));
                 let key = (recordings[nesting.run as usize], held.hash);

@@ -1,11 +1,10 @@
 //! What the events of one recording are about, and how they are read.
 
-use super::timeline::Piece;
-use crate::findings::trace::Recorded;
+use super::super::trace::Recorded;
 use std::collections::{HashMap, HashSet};
-use tyrion_formats::{Entry, Note, Recording};
+use tyrion_formats::{Entry, Note, Noted, Recording};
 use tyrion_model::describe::Names;
-use tyrion_wire::Outcome;
+use tyrion_wire::{Outcome, trace::Hold};
 
 /// A lock object: class and hash.
 pub(super) type Object = (u32, u32);
@@ -107,45 +106,44 @@ impl Known {
         number(self.thread_keys.get(&run), thread)
     }
 
-    /// The events of a chunk within a span, and how many holds are left out:
-    /// those of unknown objects and those without a time.
-    pub(super) fn events(&self, span: (u64, u64), piece: &Piece<'_>) -> Read {
-        let mut read = Read::default();
-        let Ok(mut events) = piece.log.events(piece.chunk) else { return read };
-        let run = piece.run;
-        let (classes, thread_keys) = (self.classes.get(&run), self.thread_keys.get(&run));
-        let sites = piece.log.definitions().sites();
-        events.visit_all(|entry| match entry {
-            Entry::Wait(wait) if (span.0..span.1).contains(&wait.end_ns) => {
-                let Some(site) = sites.get(wait.site) else { return };
+    /// What a record of a log, the `run`-th, tells: put into `read`.
+    #[inline]
+    pub(super) fn read(&self, (run, log): (u32, &Recording), entry: &Entry<'_>, read: &mut Read) {
+        match entry {
+            Entry::Wait(wait) => {
+                let Some(site) = log.definitions().sites().get(wait.site) else { return };
                 let object = self.objects.get(&(run, site.lock)).copied();
                 let got = wait.outcome == Outcome::Granted && site.kind.is_contention();
                 if let Some(object) = object.filter(|_| got) {
-                    let thread_key = number(thread_keys, wait.thread);
+                    let thread_key = self.thread_key(run, wait.thread);
                     let (at_ns, place) = (wait.end_ns, 0);
                     read.push(Event { object, at_ns, hold_ns: None, thread_key, place, run });
                 }
             }
-            Entry::Note(traced) if (span.0..span.1).contains(&traced.at_ns) => {
-                let Note::Hold(hold) = traced.record else { return };
-                let object = (number(classes, hold.class), hold.hash);
-                if self.private.contains(&object) {
-                    return;
-                }
-                if hold.hash == 0 {
-                    read.unidentified += 1;
-                } else if hold.delta_ns == 0 {
-                    // It had ended earlier than the record before it.
-                    read.untimed += 1;
-                } else {
-                    let (at_ns, hold_ns) = (traced.at_ns, Some(hold.hold_ns));
-                    let (thread_key, place) = (number(thread_keys, traced.thread), hold.place);
-                    read.push(Event { object, at_ns, hold_ns, thread_key, place, run });
+            Entry::Note(noted) => {
+                if let Note::Hold(hold) = noted.record {
+                    self.hold(run, &noted.with(hold), read);
                 }
             }
-            _ => {}
-        });
-        read
+        }
+    }
+
+    fn hold(&self, run: u32, noted: &Noted<Hold>, read: &mut Read) {
+        let hold = &noted.record;
+        let object = (self.class(run, hold.class), hold.hash);
+        if self.private.contains(&object) {
+            return;
+        }
+        if hold.hash == 0 {
+            read.unidentified += 1;
+        } else if hold.delta_ns == 0 {
+            // It had ended earlier than the record before it.
+            read.untimed += 1;
+        } else {
+            let (at_ns, hold_ns) = (noted.at_ns, Some(hold.hold_ns));
+            let (thread_key, place) = (self.thread_key(run, noted.thread), hold.place);
+            read.push(Event { object, at_ns, hold_ns, thread_key, place, run });
+        }
     }
 }
 
@@ -157,7 +155,7 @@ fn number(numbers: Option<&Vec<u32>>, id: u32) -> u32 {
 /// Lock objects are shared out to so many, that work at the same time.
 pub(super) const SHARDS: usize = 16;
 
-/// What a chunk has of a span.
+/// What was read.
 #[derive(Default)]
 pub(super) struct Read {
     /// Each object's all in one place.

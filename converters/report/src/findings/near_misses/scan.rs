@@ -1,51 +1,49 @@
 //! Goes through all holds in the order of time.
 
 use super::{
-    known::{Event, Known, Object, Read, SHARDS},
-    timeline::{SPAN_BYTES, Spans},
+    super::{Histogram, groups::thread_group},
+    known::{Event, Known, Object},
 };
-use crate::{
-    Findings,
-    findings::{Histogram, thread_group, trace::recordings},
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
 };
-use rayon::prelude::*;
-use std::collections::{BTreeMap, HashMap};
-use tyrion_formats::{HoldMode, Recording};
-use tyrion_model::{describe::Names, identity::Locks};
+use tyrion_formats::Recording;
+use tyrion_model::{describe::Names, filter::Filter, identity::Locks};
 use tyrion_wire::WaitKind;
 
 /// Class, name and kind of locks.
-pub(super) type Key = (String, String, &'static str);
+pub(crate) type Key = (String, String, &'static str);
 
 /// What was found.
-#[derive(Debug, Default)]
-pub(super) struct Scan {
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scan {
     /// By lock and kind, those that are taken by one thread only left out; in
     /// no order.
-    pub(super) locks: Vec<(Key, Stats)>,
+    pub(crate) locks: Vec<(Key, Stats)>,
     /// Where each is in that list.
     index: HashMap<Key, usize>,
     /// Waits too short for a record of their own, by lock and kind.
-    pub(super) folded: HashMap<Key, u64>,
+    pub(crate) folded: HashMap<Key, u64>,
     /// Holds of objects that are not told apart.
-    pub(super) unidentified: u64,
+    pub(crate) unidentified: u64,
     /// Holds without a time of their own.
-    pub(super) untimed: u64,
+    pub(crate) untimed: u64,
 }
 
 /// The entries into some locks.
-#[derive(Debug, Default)]
-pub(super) struct Stats {
-    pub(super) entries: u64,
-    pub(super) near_misses: u64,
-    pub(super) contended: u64,
-    pub(super) instances: u64,
-    pub(super) shortest_ns: Option<u64>,
-    pub(super) gaps: Histogram,
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stats {
+    pub(crate) entries: u64,
+    pub(crate) near_misses: u64,
+    pub(crate) contended: u64,
+    pub(crate) instances: u64,
+    pub(crate) shortest_ns: Option<u64>,
+    pub(crate) gaps: Histogram,
     /// By the groups of the thread that left and the one that came.
-    pub(super) threads: BTreeMap<(String, String), u64>,
+    pub(crate) threads: BTreeMap<(String, String), u64>,
     /// By the places where both took the lock.
-    pub(super) places: BTreeMap<(String, String), u64>,
+    pub(crate) places: BTreeMap<(String, String), u64>,
 }
 
 /// What is known of a lock object so far.
@@ -66,52 +64,6 @@ struct Exit {
     run: u32,
 }
 
-/// Goes through the logs that have a record of each hold; `None` if there are
-/// none.
-pub(super) fn scan(findings: &Findings<'_>, near_ns: u64) -> Option<Scan> {
-    scan_in_spans(findings, near_ns, SPAN_BYTES)
-}
-
-/// The same, with so many bytes of chunks at a time.
-pub(super) fn scan_in_spans(
-    findings: &Findings<'_>,
-    near_ns: u64,
-    span_bytes: u64,
-) -> Option<Scan> {
-    let has_all = |log: &Recording| {
-        log.is_trace() && log.has_every_event() && log.hold_mode() == HoldMode::All
-    };
-    let mut by_recording: BTreeMap<u32, Vec<(u32, &Recording)>> = BTreeMap::new();
-    for ((run, log), recording) in (0u32..).zip(findings.logs).zip(recordings(findings.logs)) {
-        if has_all(log) {
-            by_recording.entry(recording).or_default().push((run, log));
-        }
-    }
-    if by_recording.is_empty() {
-        return None;
-    }
-    let mut scan = Scan::default();
-    for logs in by_recording.values() {
-        logs.iter().for_each(|(_, log)| scan.add_folded(log));
-        let known = Known::new(&findings.trace, logs);
-        let scanner = |_| Scanner::new(findings, &known, near_ns);
-        let mut shards: Vec<Scanner<'_>> = (0..SHARDS).map(scanner).collect();
-        for (start, end, pieces) in Spans::new(logs, span_bytes).iter() {
-            let reads = pieces.par_iter().map(|piece| known.events((start, end), piece));
-            let reads: Vec<Read> = reads.collect();
-            for read in &reads {
-                scan.unidentified += read.unidentified;
-                scan.untimed += read.untimed;
-            }
-            shards.par_iter_mut().enumerate().for_each(|(shard, scanner)| {
-                scanner.span(reads.iter().flat_map(|read| &read.events[shard]));
-            });
-        }
-        shards.into_iter().for_each(|shard| scan.add(shard.scan));
-    }
-    Some(scan)
-}
-
 impl Scan {
     /// Where the entries into some locks are counted.
     fn at(&mut self, key: Key) -> usize {
@@ -122,7 +74,7 @@ impl Scan {
     }
 
     /// Adds what was found of other lock objects.
-    fn add(&mut self, other: Scan) {
+    pub(super) fn add(&mut self, other: Scan) {
         for (key, stats) in other.locks {
             let at = self.at(key);
             if let Some((_, sums)) = self.locks.get_mut(at) {
@@ -132,7 +84,7 @@ impl Scan {
     }
 
     /// Counts the waits of a log that have no record of their own.
-    fn add_folded(&mut self, log: &Recording) {
+    pub(super) fn add_folded(&mut self, log: &Recording) {
         let definitions = log.definitions();
         for cell in log.cell_chunks().iter().flat_map(|chunk| log.cells(chunk)) {
             let Some(site) = definitions.sites().get(cell.site) else { continue };
@@ -177,11 +129,18 @@ struct Thread {
     wanted: bool,
 }
 
+/// What is asked.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) logs: &'a [Recording],
+    pub(super) filter: &'a Filter,
+    pub(super) near_ns: u64,
+}
+
 /// Goes through the holds of one recording, of one share of its lock objects.
-struct Scanner<'a> {
-    findings: &'a Findings<'a>,
-    known: &'a Known,
-    near_ns: u64,
+pub(super) struct Scanner<'a> {
+    asked: Asked<'a>,
+    known: Arc<Known>,
     histories: HashMap<Object, LockHistory>,
     /// By log, class and place.
     places: HashMap<(u32, u32, u32), Option<Place>>,
@@ -190,15 +149,20 @@ struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    fn new(findings: &'a Findings<'a>, known: &'a Known, near_ns: u64) -> Scanner<'a> {
+    pub(super) fn new(asked: Asked<'a>, known: Arc<Known>) -> Scanner<'a> {
         let (histories, places, threads, scan) = Default::default();
-        Scanner { findings, known, near_ns, histories, places, threads, scan }
+        Scanner { asked, known, histories, places, threads, scan }
     }
 
-    fn span<'e>(&mut self, events: impl Iterator<Item = &'e Event>) {
-        let mut events: Vec<&Event> = events.collect();
+    /// Goes through the events of a span of time, which are all behind those before.
+    pub(super) fn span(&mut self, mut events: Vec<Event>) {
         events.sort_unstable();
-        events.into_iter().for_each(|event| self.event(event));
+        events.iter().for_each(|event| self.event(event));
+    }
+
+    /// What was found.
+    pub(super) fn finish(self) -> Scan {
+        self.scan
     }
 
     fn event(&mut self, event: &Event) {
@@ -227,8 +191,8 @@ impl<'a> Scanner<'a> {
     fn counts(&mut self, event: &Event, entered_ns: u64, waited: bool) -> bool {
         self.look_up(event.run, event.object.0, event.place);
         self.look_up_thread(event.thread_key);
-        let filter = self.findings.filter;
-        let log = &self.findings.logs[event.run as usize];
+        let Asked { logs, filter, .. } = self.asked;
+        let Some(log) = logs.get(event.run as usize) else { return false };
         let wants_time = (filter.since.is_none() && filter.until.is_none())
             || filter.window(log).holds(entered_ns);
         let wants_thread = self.threads.get(&event.thread_key).is_some_and(|thread| thread.wanted);
@@ -258,7 +222,7 @@ impl<'a> Scanner<'a> {
         {
             return None;
         }
-        Some(entered_ns.saturating_sub(last.at_ns)).filter(|&gap_ns| gap_ns <= self.near_ns)
+        Some(entered_ns.saturating_sub(last.at_ns)).filter(|&gap_ns| gap_ns <= self.asked.near_ns)
     }
 
     fn near_miss(&mut self, event: &Event, last: &Exit, gap_ns: u64) {
@@ -290,13 +254,13 @@ impl<'a> Scanner<'a> {
 
     /// Finds out what a place is, once.
     fn look_up(&mut self, run: u32, class: u32, place: u32) {
-        let (findings, known, scan) = (self.findings, self.known, &mut self.scan);
+        let Asked { logs, filter, .. } = self.asked;
+        let (known, scan) = (&self.known, &mut self.scan);
         self.places.entry((run, class, place)).or_insert_with(|| {
             let (class_run, class) = *known.class_ids.get(class as usize)?;
-            let log = findings.logs.get(run as usize)?;
+            let log = logs.get(run as usize)?;
             let own = log.definitions().places().get(place)?;
-            let named = Names(findings.logs.get(class_run as usize)?);
-            let filter = findings.filter;
+            let named = Names(logs.get(class_run as usize)?);
             let (locks, class) = (Locks::of(log), named.class(class));
             let (class_name, name) = locks.label_at(place, &class);
             let regex = filter.lock.as_ref();
@@ -312,13 +276,14 @@ impl<'a> Scanner<'a> {
 
     /// Finds out what a thread is, once.
     fn look_up_thread(&mut self, thread_key: u32) {
-        let (findings, known) = (self.findings, self.known);
+        let Asked { logs, filter, .. } = self.asked;
+        let known = &self.known;
         self.threads.entry(thread_key).or_insert_with(|| {
             let (run, thread) =
                 known.thread_ids.get(thread_key as usize).copied().unwrap_or_default();
-            let log = findings.logs.get(run as usize);
+            let log = logs.get(run as usize);
             let name = log.map_or_else(String::new, |log| Names(log).thread(thread));
-            let wanted = findings.filter.thread.as_ref().is_none_or(|regex| regex.is_match(&name));
+            let wanted = filter.thread.as_ref().is_none_or(|regex| regex.is_match(&name));
             Thread { group: thread_group(&name), wanted }
         });
     }
