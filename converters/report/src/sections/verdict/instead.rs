@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use tyrion_model::{
     names::is_jdk,
     profile::{Function, State},
-    withheld,
+    withheld::{Verdict, Why},
 };
 
 /// From this share on, an activity is what a program mostly does.
@@ -136,10 +136,13 @@ fn unsampled(findings: &Findings<'_>, overview: &Overview, machine: &Machine) ->
     let threads = &overview.threads;
     let Some(cores) = machine.cores() else { return Activity::Unknown };
     let waits = threads.idle_ns as f64 >= NEARLY_ALL * threads.lived_ns as f64;
-    // Those of the JDK's own loops and those at places that were judged.
-    let doubtful = [withheld::Verdict::Withheld, withheld::Verdict::Unclear]
-        .map(|verdict| findings.other_waits.total(verdict).wait_ns);
-    let doubtful_ns = doubtful.into_iter().fold(0, u64::saturating_add);
+    let other = &findings.other_waits;
+    let doubtful = other.places.iter().filter(|waits| {
+        // Whoever waits for what others do is not the one who tells whether they do it.
+        let judged = other.judged(waits);
+        judged.is_some_and(|it| it.verdict() != Verdict::Idle || it.why == Why::Coordinates)
+    });
+    let doubtful_ns = doubtful.fold(0, |sum: u64, it| sum.saturating_add(it.waits.wait_ns));
     let is_idle = threads.idle_ns as f64 >= MOST * threads.lived_ns as f64
         && doubtful_ns as f64 <= DOUBTFUL * threads.idle_ns as f64;
     if machine.share().is_some_and(|share| share >= ALL_CORES) {
