@@ -19,7 +19,7 @@ const PLACES: [(&str, &str, &str); 8] = [
     ("$ConditionPool.borrow(", "withheld", "one-another"),
     ("$Transaction.awaitEnd(", "withheld", "other-objects"),
     ("$Filler.run(", "withheld", "hands-over"),
-    ("$Reader.run(", "idle", "queue-loop"),
+    ("$Reader.run(", "idle", "brought"),
     ("$Inbox.next(", "idle", "loop"),
     ("$Ticker.run(", "idle", "timed-out"),
     ("Withheld.awaitEnd(", "idle", "once"),
