@@ -73,7 +73,7 @@ final class Idle implements Scenario {
         activities.add(new Json()
                 .put("activity", name)
                 .put("thread", threadName)
-                .put("least_ns", TimeUnit.MILLISECONDS.toNanos(leastMillis[0]) - late)
+                .put("least_ns", Math.max(0, TimeUnit.MILLISECONDS.toNanos(leastMillis[0]) - late))
                 .put("idle_ns", idleNanos[0]));
     }
 

@@ -72,7 +72,8 @@ final class Room implements Scenario {
             for (int i = 0; i < count; i++) {
                 threads.add(Threads.start(name, this::pass));
             }
-            threads.forEach(Threads::awaitWaiting);
+            // So many that each must not ask Linux for all of them.
+            threads.forEach(Threads::awaitState);
         }
         Threads.join(threads);
     }

@@ -55,6 +55,13 @@ final class Threads {
         return Asleep.await(thread);
     }
 
+    /** The same by the JVM's word alone, for a crowd: Linux is asked for all threads each time. */
+    static void awaitState(Thread thread) {
+        while (!isWaiting(thread)) {
+            sleepMillis(1);
+        }
+    }
+
     /** The same, or once the thread has ended. */
     static long awaitWaitingOrEnd(Thread thread) {
         while (!isWaiting(thread) && thread.getState() != Thread.State.TERMINATED) {
