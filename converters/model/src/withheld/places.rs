@@ -125,7 +125,7 @@ impl Shapes {
         };
         let package = |method| {
             let class = log.definitions().methods().get(method).map(|it| it.class);
-            let class: String = class.map_or_else(String::new, |it| Names(log).class(it).into());
+            let class = class.map_or_else(String::new, |it| Names(log).class(it));
             let package = class.rsplit_once('.').map_or("", |(package, _)| package);
             package.splitn(3, '.').take(2).map(str::to_owned).collect::<Vec<_>>()
         };
