@@ -10,8 +10,8 @@ on_jdks!(owners_are_known: ends, everywhere all);
 on_jdks!(owners_are_known_attached: two, everywhere all);
 on_jdks!(virtual_owners_are_known: since(21));
 on_jdks!(waits_for_classes: ends, everywhere all);
-on_jdks!(code_of_holders: two, everywhere all);
-on_jdks!(only_deadlocks_are_deadlocks: ends, everywhere three);
+on_jdks!(code_of_holders: one, everywhere all);
+on_jdks!(only_deadlocks_are_deadlocks: one, everywhere all);
 on_jdks!(only_deadlocks_are_deadlocks_of_virtual_threads: newest, everywhere since(21));
 
 /// How long the program `Holders` runs, in ms.
