@@ -174,7 +174,8 @@ fn of_withheld(loss: &WithheldLoss) -> Codes {
         kind: if is_unanswered { Kind::NobodyAnswers } else { Kind::Wait },
         name: match loss.class.as_str() {
             "" => loss.place.clone(),
-            class => class.to_owned(),
+            // The JDK's own conditions say nothing of whose they are.
+            class => format!("{class} in {}", loss.place),
         },
         holder: holder.unwrap_or_default(),
         waiter: loss.place.clone(),
