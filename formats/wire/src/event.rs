@@ -273,7 +273,7 @@ pub fn usual_wait(bytes: &[u8; WINDOW]) -> Option<(WaitRecord, usize)> {
     let owner_bits = if is_owned { first_bits } else { 0 };
     let all_bits = if is_ext { both_bits } else { owner_bits };
     wait.owner = varint::squeeze(word & low_bits(owner_bits)) as u32;
-    wait.parks = varint::squeeze((word & low_bits(all_bits)) >> owner_bits % 64);
+    wait.parks = varint::squeeze((word & low_bits(all_bits)) >> (owner_bits % 64));
     Some((wait, end + all_bits as usize / 8))
 }
 

@@ -37,7 +37,7 @@ impl Wake {
 
     /// Reads the record at the front of `bytes`, as most are: the record and its length.
     /// `None` for all others, which are left to [`event::decode`](crate::event::decode).
-    #[inline]
+    #[inline(always)]
     pub fn usual(bytes: &[u8]) -> Option<(Wake, usize)> {
         let (&[code, len], rest) = bytes.split_first_chunk()?;
         let len = usize::from(len);
@@ -51,7 +51,7 @@ impl Wake {
         is_within.then_some((wake, 2 + len))
     }
 
-    #[inline]
+    #[inline(always)]
     fn read(f: &mut Fields<'_>) -> Option<Wake> {
         // Struct fields are evaluated in the order written: that of the log.
         Some(Wake {
