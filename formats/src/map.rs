@@ -36,8 +36,10 @@ use std::{
 const DISK_BLOCK: u64 = 512;
 /// How much may be searched of a file that takes no room on the disk, in bytes.
 const MIN_SEARCHED: u64 = 64 << 20;
-/// So much of a file is in memory at a time, in bytes, apart from what the kernel maps besides.
+/// So much of a file is in memory at a time, in bytes.
 const MOST_PRESENT: usize = 128 << 20;
+/// What is near a page that is read comes with it, in bytes (`fault_around_bytes`).
+const AROUND: usize = 64 << 10;
 /// Of shorter ranges it is not known that they are there: they are not worth a place in a list.
 const LEAST_KNOWN: usize = 4096;
 /// How much longer a file may be than the room that it takes: file systems
@@ -123,7 +125,10 @@ impl Map {
             && let Some((at, len)) = present.ranges.pop_front()
         {
             present.bytes -= len;
-            self.give_back(at, len);
+            // With what the kernel has mapped around it.
+            let from = at / AROUND * AROUND;
+            let to = (at + len).next_multiple_of(AROUND).min(self.raw.len());
+            self.give_back(from, to.saturating_sub(from));
         }
     }
 

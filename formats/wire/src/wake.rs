@@ -27,7 +27,7 @@ record!(Wake = 8 { waker: u32, stack: u32, site: u32, wait_ns: u64, late_ns: u64
 impl Wake {
     /// Reads the record at the front of `bytes`, as most are: the record and its length.
     /// `None` for all others, which are left to [`event::decode`](crate::event::decode).
-    #[inline]
+    #[inline(always)]
     pub fn usual(bytes: &[u8]) -> Option<(Wake, usize)> {
         let (&[code, len], rest) = bytes.split_first_chunk()?;
         let len = usize::from(len);

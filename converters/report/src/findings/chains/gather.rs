@@ -246,6 +246,11 @@ impl Worker<'_> {
         (owner, until_ns): (u32, u64),
         (is_woken, is_asked): (bool, bool),
     ) {
+        // Most waits are neither charged nor among the longest.
+        let is_other = owner == NOBODY || site.is_for == For::Other;
+        if is_other && !self.gathered.others.takes(end_ns.saturating_sub(start_ns)) {
+            return;
+        }
         let thread = self.plan.thread(thread);
         let asked = match site.is_for {
             _ if !is_asked || !thread.is_wanted => Asked::Nothing,

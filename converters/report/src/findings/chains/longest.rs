@@ -24,6 +24,12 @@ impl<T> Longest<T> {
         self.most
     }
 
+    /// Whether there may be room for an entry of a length in ns.
+    #[inline]
+    pub(super) fn takes(&self, length_ns: u64) -> bool {
+        class(length_ns) >= self.least
+    }
+
     /// Puts an entry in, of a length in ns. Hands over those for which there is no
     /// room, this one or others.
     #[inline]
