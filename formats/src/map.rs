@@ -133,11 +133,13 @@ impl Map {
     }
 
     fn give_back(&self, at: usize, len: usize) {
-        // SAFETY: the map is a shared one of a file: a page that is dropped is read from
-        // there again when it is needed, so that what was lent stays as it is.
         #[cfg(target_os = "linux")]
-        let _ =
-            unsafe { self.raw.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, at, len) };
+        {
+            let dropped = memmap2::UncheckedAdvice::DontNeed;
+            // SAFETY: the map is a shared one of a file: a page that is dropped is read from
+            // there again when it is needed, so that what was lent stays as it is.
+            let _ = unsafe { self.raw.unchecked_advise_range(dropped, at, len) };
+        }
         #[cfg(not(target_os = "linux"))]
         let _ = (at, len);
     }

@@ -13,19 +13,10 @@ agents=$root/target/agents
 
 fail() { echo "agents.sh: $*" >&2; exit 1; }
 
-provide_maven() {
-    if command -v mvn >/dev/null 2>&1; then return; fi
-    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
-        apt-get update -qq >&2 && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq maven >&2
-    else
-        fail "no mvn: please install Maven"
-    fi
-}
-
 # Fetched beside its place, so that an interrupted run leaves no half of a file.
 get() { # name here, group:artifact:version[:type[:classifier]]
     [ ! -f "$agents/$1" ] || return 0
-    provide_maven
+    "$root/tests/setup/maven.sh"
     staging=$agents/.staging.$$
     rm -rf "$staging"
     mvn -q -B dependency:copy "-DoutputDirectory=$staging" "-Dartifact=$2" >&2 ||

@@ -33,16 +33,6 @@ for file in sorted(root.glob("*/case.toml")):
 END
 }
 
-provide_maven() {
-    if command -v mvn >/dev/null 2>&1; then return; fi
-    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
-        apt-get update -qq >&2 && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq maven >&2
-    else
-        echo "cases.sh: no mvn: please install Maven" >&2
-        exit 1
-    fi
-}
-
 # What a set of libraries is called.
 key_of() { printf '%s\n' "$@" | sha256sum | cut -c 1-16; }
 
@@ -97,7 +87,7 @@ get_jars() {
             for key in $lacking; do echo "<module>$key</module>"; done
             echo '</modules></project>'
         } >"$poms/pom.xml"
-        provide_maven
+        "$root/tests/setup/maven.sh"
         mvn -q -B -Dstyle.color=never -fae -f "$poms/pom.xml" dependency:copy-dependencies \
             -DincludeScope=runtime >&2 || true
         for key in $lacking; do

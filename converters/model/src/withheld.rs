@@ -256,13 +256,14 @@ impl<'f> Judging<'f> {
         log: &'a Recording,
         recording: u32,
     ) -> Option<(Gather<'a>, SeenLog<'a>)> {
-        let (of_log, sites) = OfLog::new(log, &mut self.found.places);
+        let states = StateReader::new(log);
+        let (of_log, sites) = OfLog::new(log, &states, &mut self.found.places);
         self.found.logs.push(of_log);
         // Where the program is on no stack, that tells all.
         if sites.values().all(|known| known.stack.shape.frames == 0) {
             return None;
         }
-        let of = SeenLog { log, recording, sites, sees_signals: sees_signals(log) };
+        let of = SeenLog { log, recording, sites, states, sees_signals: sees_signals(log) };
         let asked = asked(log, self.filter, &of.sites);
         Some((Gather::new(log, asked, roles(log, &of.sites)), of))
     }
@@ -273,7 +274,7 @@ impl<'f> Judging<'f> {
         if let Some(of_log) = self.found.logs.last_mut() {
             of_log.keep(&seen);
         }
-        self.assembly.add(of, seen, &StateReader::new(of.log));
+        self.assembly.add(of, seen);
         self.found.add_pending(&mut self.assembly, of);
     }
 
@@ -289,7 +290,11 @@ impl<'f> Judging<'f> {
 impl OfLog {
     /// Those of a log, and what is to be known of sites that are judged, and of
     /// those that tell of signals at the same places.
-    fn new(log: &Recording, places: &mut Places) -> (OfLog, HashMap<u32, KnownSite>) {
+    fn new(
+        log: &Recording,
+        states: &StateReader<'_>,
+        places: &mut Places,
+    ) -> (OfLog, HashMap<u32, KnownSite>) {
         let definitions = log.definitions();
         let mut of_log = OfLog {
             shapes: Shapes::of(log),
@@ -297,11 +302,10 @@ impl OfLog {
             waits: Vec::new(),
             wakes: Vec::new(),
         };
-        let reader = StateReader::new(log);
         let (mut sites, mut stacks) = (HashMap::new(), HashMap::new());
         for (id, site) in definitions.sites().iter().filter(|(_, site)| is_judged(site.kind)) {
             let known: &Option<Rc<KnownStack>> = stacks.entry(site.stack).or_insert_with(|| {
-                let takes = reader.waits_for_work(site.stack);
+                let takes = states.waits_for_work(site.stack);
                 let number = |place| Some(places.number(place));
                 of_log.known_stack(log, site.stack, takes, number).map(Rc::new)
             });

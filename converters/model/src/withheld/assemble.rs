@@ -44,6 +44,8 @@ pub(crate) struct SeenLog<'a> {
     /// The number of the first log of its recording.
     pub(super) recording: u32,
     pub(super) sites: HashMap<u32, KnownSite>,
+    /// Tells which stacks wait for work.
+    pub(super) states: StateReader<'a>,
     /// Whether it is known which conditions were signalled.
     pub(super) sees_signals: bool,
 }
@@ -103,7 +105,7 @@ impl Assembly {
     }
 
     /// Adds what was seen in a log. Logs come in their order.
-    pub(super) fn add(&mut self, of: &SeenLog<'_>, seen: Seen, states: &StateReader<'_>) {
+    pub(super) fn add(&mut self, of: &SeenLog<'_>, seen: Seen) {
         let mut sites: Vec<((u32, u32), SiteWaits)> = seen.sites.into_iter().collect();
         sites.sort_unstable_by_key(|(key, _)| *key);
         let mut waiters: HashMap<(u32, u32), Waiter> = HashMap::new();
@@ -135,7 +137,7 @@ impl Assembly {
         for ((place, waker, stack), ended) in seen.wakes {
             // Whoever takes from a queue wakes the next one if there is more in it: that
             // tells nothing of who has put it there.
-            let is_passed_on = states.waits_for_work(stack);
+            let is_passed_on = of.states.waits_for_work(stack);
             if !is_passed_on && waker != UNKNOWN {
                 let waker = self.thread(of, waker);
                 self.place(place).ended(waker, ended.wait_ns);

@@ -239,6 +239,10 @@ fn share(evidence: &Evidence) -> String {
 }
 
 fn one_another_text(evidence: &Evidence) -> String {
+    if evidence.is_by_insiders() == Some(true) {
+        let ended = part(evidence.by_insiders_ns, evidence.wait_ns);
+        return format!("threads that wait here ended {ended} of it: they waited for one another");
+    }
     let of = if evidence.object.is_never_all() { evidence.object } else { evidence.method };
     format!(
         "of {} that wait here at most {} did at once: they waited for one another",

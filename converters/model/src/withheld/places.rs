@@ -123,13 +123,11 @@ impl Shapes {
         let (Some((at, _)), Some(root), false) = (shape.at, shape.root, shape.is_cut) else {
             return false;
         };
-        let package = |method| {
+        let class = |method| {
             let class = log.definitions().methods().get(method).map(|it| it.class);
-            let class = class.map_or_else(String::new, |it| Names(log).class(it));
-            let package = class.rsplit_once('.').map_or("", |(package, _)| package);
-            package.splitn(3, '.').take(2).map(str::to_owned).collect::<Vec<_>>()
+            class.map_or_else(String::new, |it| Names(log).class(it))
         };
-        package(at) != package(root)
+        !is_of_one_maker(&class(at), &class(root))
     }
 
     /// The place in words.
@@ -174,6 +172,15 @@ fn hash(of: u64, bytes: &[u8]) -> u64 {
 pub(super) fn puts(calls: &str) -> bool {
     let method = calls.strip_prefix("java.util.concurrent.").and_then(|it| it.rsplit_once('.'));
     method.is_some_and(|(_, method)| PUTS.contains(&method))
+}
+
+/// Whether the packages of two classes begin with the same two names, or are short and equal.
+fn is_of_one_maker(one: &str, other: &str) -> bool {
+    let maker = |class: &str| -> Vec<String> {
+        let package = class.rsplit_once('.').map_or("", |(package, _)| package);
+        package.split('.').take(2).map(str::to_owned).collect()
+    };
+    maker(one) == maker(other)
 }
 
 /// Whether a method of the JDK, `java.util.concurrent.FutureTask.get`, waits for what
@@ -221,6 +228,36 @@ const PUTS: [&str; 9] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_made_classes_is_told_by_their_packages() {
+        for (one, other, expected) in [
+            ("org.apache.tomcat.util.threads.TaskQueue", "org.apache.catalina.Loop", true),
+            ("com.zaxxer.hikari.Bag", "com.acme.Client", false),
+            ("com.zaxxer.hikari.Bag", "Client", false),
+            ("Client$Pool", "Client", true),
+            ("acme.Pool", "acme.Client", true),
+        ] {
+            assert_eq!(is_of_one_maker(one, other), expected, "{one}, {other}");
+        }
+    }
+
+    #[test]
+    fn results_are_asked_for() {
+        for (calls, expected) in [
+            ("java.util.concurrent.FutureTask.get", true),
+            ("java.util.concurrent.ForkJoinTask.quietlyJoin", true),
+            ("java.util.concurrent.CountDownLatch.await", true),
+            ("java.lang.Thread.join", true),
+            ("java.util.concurrent.ArrayBlockingQueue.take", false),
+            ("java.util.concurrent.locks.LockSupport.park", false),
+            ("com.acme.FutureTask.get", false),
+            ("", false),
+        ] {
+            assert_eq!(asks(calls), expected, "{calls}");
+        }
+        assert!(is_asking("java.util.concurrent.ArrayBlockingQueue.put"), "asks for room");
+    }
 
     #[test]
     fn queues_are_put_into() {

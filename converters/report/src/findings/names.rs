@@ -98,16 +98,19 @@ pub fn place(profile: &Profile, stack: u32) -> String {
 /// the program. `above` says how many frames it has called.
 pub fn holder_place(profile: &Profile, stack: u32, above: u32) -> String {
     let taker = profile.frames_of(stack).nth(above as usize).filter(|_| above != 0);
-    let is_own = |at: &Frame| {
-        let function = profile.functions.get(at.function as usize);
-        function.is_some_and(|it| !it.class.is_empty() && !is_jdk(&it.class))
-    };
-    let own = || profile.frames_of(stack).find(is_own).filter(|_| profile.is_blame_sampled);
+    let own = || own_frame(profile, stack).filter(|_| profile.is_blame_sampled);
     let known = taker.or_else(own);
     known.map_or_else(|| place(profile, stack), |at| frame(profile, at))
 }
 
-/// The same of a stack of a log.
+/// The innermost frame of a stack that is the program's, not the JDK's.
+pub fn own_frame(profile: &Profile, stack: u32) -> Option<Frame> {
+    let function = |at: &Frame| profile.functions.get(at.function as usize);
+    let is_own = |it: &Function| !it.class.is_empty() && !is_jdk(&it.class);
+    profile.frames_of(stack).find(|at| function(at).is_some_and(is_own))
+}
+
+/// The same as [`place`], of a stack of a log.
 pub fn place_in(log: &Recording, stack: u32) -> String {
     let names = Names(log);
     let mut frames = names.frames(stack).map(|frame| names.stack_frame(frame));

@@ -7,7 +7,10 @@ pub(super) mod owners;
 mod show;
 
 use super::shared::cut;
-use crate::{About, Answer, Findings, InBrief, ReportOptions, Section, findings::LockRef};
+use crate::{
+    About, Answer, Findings, InBrief, ReportOptions, Section,
+    findings::{LockRef, names::is_machinery},
+};
 use owners::{Blocked, Source};
 use serde::Serialize;
 use show::view;
@@ -120,6 +123,15 @@ pub struct Waiting {
     pub stack: Vec<String>,
 }
 
+impl Waiting {
+    /// Where it waits: the innermost frame outside of what locks are made of; empty if no stack
+    /// is known.
+    pub(super) fn place(&self) -> &str {
+        let place = self.stack.iter().find(|frame| !is_machinery(frame));
+        place.or(self.stack.first()).map_or("", String::as_str)
+    }
+}
+
 /// Threads that wait for something to happen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Idle {
@@ -166,6 +178,13 @@ pub(super) fn is_blocked(pending: &Pending) -> bool {
     pending.kind.is_contention()
         || pending.kind == WaitKind::LockReacquire
         || pending.flags & flag::REENTERS != 0
+}
+
+/// Whether a filter selects the thread of a wait, and its lock.
+pub(super) fn is_selected(filter: &Filter, log: &Recording, pending: &Pending) -> bool {
+    let names = Names(log);
+    filter.thread.as_ref().is_none_or(|it| it.is_match(&names.thread(pending.thread)))
+        && filter.lock.as_ref().is_none_or(|it| names.lock_matches(it, pending.lock))
 }
 
 /// Finds who waits.
@@ -223,13 +242,7 @@ impl Describer<'_> {
         let kind = blocked.pending.kind;
         let is_usual = self.filter.kinds == Kinds::contention();
         let kind = is_usual && is_blocked(&blocked.pending) || self.filter.kinds.contains(kind);
-        kind && self.wants_rest(log, &blocked.pending)
-    }
-
-    fn wants_rest(&self, log: &Recording, pending: &Pending) -> bool {
-        let (names, filter) = (Names(log), self.filter);
-        filter.thread.as_ref().is_none_or(|it| it.is_match(&names.thread(pending.thread)))
-            && filter.lock.as_ref().is_none_or(|it| names.lock_matches(it, pending.lock))
+        kind && is_selected(self.filter, log, &blocked.pending)
     }
 
     /// Rings of those who wait, those that lasted longest first.
@@ -298,7 +311,7 @@ impl Describer<'_> {
             let log = &self.logs[run as usize];
             let kinds = self.filter.kinds;
             let kind = kinds == Kinds::contention() || kinds.contains(pending.kind);
-            if is_blocked(&pending) || !kind || !self.wants_rest(log, &pending) {
+            if is_blocked(&pending) || !kind || !is_selected(self.filter, log, &pending) {
                 continue;
             }
             let names = Names(log);

@@ -69,7 +69,8 @@ pub struct WithheldWaits {
 
 /// A place.
 ///
-/// Values of `why`, in the order in which they are checked; the first that matches applies:
+/// Values of `why`. More than one rule gives some of them, so their order is only about that in
+/// which they are checked:
 ///
 /// | why | verdict | meaning |
 /// |---|---|---|
@@ -77,16 +78,16 @@ pub struct WithheldWaits {
 /// | hands-over | withheld | The thread puts something into a queue of the JDK. |
 /// | once | idle | Each thread waited once, all at the same time: for a start or an end. |
 /// | asked | withheld | The thread asks for what another one is to do: a result, its end, to come to a barrier. |
-/// | unanswered | withheld | The same, but nine waits out of ten timed out. |
-/// | timed-out | idle | Nine waits out of ten timed out. |
-/// | same-length | idle | Nine waits out of ten took about the same time, and it is not known how they ended. |
-/// | brought | idle | Few frames from the thread's outermost method, and others, which never wait here, ended most of the wait. |
-/// | queue-loop | idle | The thread takes from a queue, few frames from its outermost method. |
+/// | unanswered | withheld | As `asked`, but nine waits out of ten timed out. |
 /// | coordinates | idle | One thread waits for many things, fewer than a hundred times, for most of its life: for others to end. |
 /// | many-things | unclear | One thread waits for many things, but not as in `coordinates`. |
 /// | other-objects | withheld | Several threads wait here repeatedly, but for a different object in half of the cases or more: a loop would wait for the same one. |
-/// | loop | idle | All threads that wait for an object wait at the same time; with one stack, for most of their lives or nearly only here. |
 /// | one-another | withheld | Threads wait for the same object, but all of them at the same time for a tenth of the time or less: some have what the others wait for. Or they are known to end the waits of one another. |
+/// | brought | idle | Few frames from the thread's outermost method, and others, which never wait here, ended most of the wait. |
+/// | timed-out | idle | Nine waits out of ten timed out. |
+/// | same-length | idle | Nine waits out of ten took about the same time, and it is not known how they ended. |
+/// | queue-loop | idle | The thread takes from a queue, few frames from its outermost method. |
+/// | loop | idle | All threads that wait for an object wait at the same time; with one stack, for most of their lives or nearly only here. |
 /// | all-at-once | unclear | All wait at the same time, but not as in a loop. |
 /// | busy-queue | unclear | Never all at the same time, but few frames from the thread's outermost method: it may be a queue that was hardly ever empty. |
 /// | outsiders | unclear | Never all at the same time, and few frames; but other threads use the lock, which may bring work. |

@@ -5,7 +5,7 @@ use super::{
     WithheldLoss, stuck::Stuck,
 };
 use crate::{
-    findings::{LockRef, names::is_machinery},
+    findings::LockRef,
     sections::{overview::Overview, shared::share, still_waiting::Waiting},
 };
 use serde::Serialize;
@@ -125,16 +125,10 @@ fn of_deadlock(stuck: &Stuck) -> Codes {
         kind: Kind::Deadlock,
         name: all(|it| name_of(&it.lock)),
         holder: all(|it| it.owner.clone()),
-        waiter: all(waits_at),
+        waiter: all(|it| it.place().to_owned()),
         advice: if is_of_classes { Advice::InitializeEarlier } else { Advice::SameOrder },
         certainty: if is_inferred { Certainty::Inferred } else { Certainty::Exact },
     }
-}
-
-/// Where a thread waits: outside of what locks are made of.
-fn waits_at(waiting: &Waiting) -> String {
-    let place = waiting.stack.iter().find(|frame| !is_machinery(frame));
-    place.or(waiting.stack.first()).cloned().unwrap_or_default()
 }
 
 fn of_waiting(stuck: &Stuck) -> Codes {
@@ -144,7 +138,7 @@ fn of_waiting(stuck: &Stuck) -> Codes {
         kind: if is_owned { Kind::Lock } else { Kind::NobodyAnswers },
         name: name_of(&first.lock),
         holder: first.owner.clone(),
-        waiter: waits_at(first),
+        waiter: first.place().to_owned(),
         advice: if is_owned { Advice::ShortenHold } else { Advice::Signal },
         certainty: if is_owned { Certainty::Exact } else { Certainty::Inferred },
     }

@@ -5,8 +5,7 @@ use crate::{Findings, findings::names};
 use serde::Serialize;
 use std::collections::HashMap;
 use tyrion_model::{
-    names::is_jdk,
-    profile::{Function, State},
+    profile::State,
     withheld::{Verdict, Why},
 };
 
@@ -177,10 +176,7 @@ fn hottest(findings: &Findings<'_>, state: State) -> (String, Option<f64>) {
     let mut sums: HashMap<u32, u64> = HashMap::new();
     let mut all_ns = 0u64;
     for sample in profile.samples.iter().filter(|sample| sample.state == state) {
-        let function = |frame: u32| profile.functions.get(frame as usize);
-        let is_own = |function: &Function| !function.class.is_empty() && !is_jdk(&function.class);
-        let mut frames = profile.frames_of(sample.stack);
-        let own = frames.find(|frame| function(frame.function).is_some_and(is_own));
+        let own = names::own_frame(profile, sample.stack);
         let place = own.or_else(|| profile.frames_of(sample.stack).next());
         all_ns = all_ns.saturating_add(sample.wall_ns);
         if let Some(frame) = place {

@@ -2,11 +2,11 @@
 
 use super::super::{
     shared::share,
-    still_waiting::{Deadlock, Waiting, is_blocked, lock_ref, owners, still_waiting},
+    still_waiting::{Deadlock, Waiting, is_blocked, is_selected, lock_ref, owners, still_waiting},
 };
 use crate::{
     Findings, ReportOptions,
-    findings::{life, names::is_machinery, thread_group},
+    findings::{life, names::place_in, thread_group},
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
@@ -119,15 +119,13 @@ fn unanswered(findings: &Findings<'_>) -> Option<Unanswered> {
         let judged = &findings.other_waits.judged;
         let of_log = (run as usize, log);
         let is_asked = || judged.is_asked(of_log, pending.kind, pending.stack);
-        if is_blocked(&pending) || waited_ns < long_ns(findings) || !is_asked() {
+        let is_shown = is_selected(findings.filter, log, &pending) && !is_blocked(&pending);
+        if !is_shown || waited_ns < long_ns(findings) || !is_asked() {
             continue;
         }
-        let names = Names(log);
-        let stack = names.stack(pending.stack);
+        let crowd = places.entry(place_in(log, pending.stack)).or_default();
+        crowd.add(log, &pending, waited_ns);
         let why = judged.why(of_log, pending.stack);
-        let place = stack.iter().find(|frame| !is_machinery(frame)).or(stack.first());
-        let crowd = places.entry(place.cloned().unwrap_or_default()).or_default();
-        crowd.add(log, &pending, waited_ns, &stack);
         crowd.was_returned |= why == Some(Why::OneAnother);
     }
     let all = places.into_iter().filter(|(_, crowd)| crowd.count > 1 || !crowd.is_whole_life);
@@ -151,9 +149,9 @@ struct Crowd {
 }
 
 impl Crowd {
-    fn add(&mut self, log: &Recording, pending: &Pending, waited_ns: u64, stack: &[String]) {
+    fn add(&mut self, log: &Recording, pending: &Pending, waited_ns: u64) {
         let names = Names(log);
-        let thread = names.thread(pending.thread);
+        let (thread, stack) = (names.thread(pending.thread), names.stack(pending.stack));
         let known = log.definitions().threads().get(pending.thread);
         let life = known.and_then(|it| life(log, pending.thread, it));
         let lived_ns = life.map_or(0, |(from_ns, to_ns)| to_ns.saturating_sub(from_ns));

@@ -204,6 +204,11 @@ fn a_deadlock_comes_first() {
     let told = verdict(log);
     assert_eq!(told.finding, Finding::Deadlock);
     assert_eq!(told.waiting, ["left", "right"]);
+    assert_eq!((told.kind, told.advice), (Kind::Deadlock, Advice::SameOrder));
+    assert_eq!(
+        (told.name.as_str(), told.holder.as_str()),
+        ("second (a.Fork), first (a.Fork)", "right, left")
+    );
     assert_eq!(
         told.lines,
         [
@@ -255,6 +260,50 @@ fn who_waits_for_long_comes_before_what_was_lost() {
     // Nothing unusual: less than a second, and no longer than others.
     assert_eq!(stuck(9_500 * MS, MS).finding, Finding::LocksALittle);
     assert_eq!(stuck(6 * S, 5 * S).finding, Finding::Locks);
+}
+
+/// Two tasks of a pool wait for results, and a client for room in a queue; the client's wait
+/// is the shorter one.
+fn asking(filter: &Filter) -> Verdict {
+    let mut log = Crafted::new(LENGTH_NS);
+    let get = &[
+        "java.util.concurrent.ThreadPoolExecutor.runWorker:1100",
+        "com.acme.Search.all:30",
+        "java.util.concurrent.FutureTask.get:190",
+        "java.util.concurrent.locks.LockSupport.park:200",
+    ];
+    let put = &[
+        "com.acme.Client.send:7",
+        "java.util.concurrent.ArrayBlockingQueue.put:350",
+        "java.util.concurrent.locks.LockSupport.park:200",
+    ];
+    let future = (WaitKind::Park, ("java.util.concurrent.FutureTask", ""));
+    log.still_waits(("search-1", get), future, "", 2 * S);
+    log.still_waits(("search-2", get), future, "", 3 * S);
+    log.still_waits(("client", put), (WaitKind::Condition, ("a.Room", "")), "", 5 * S);
+    log.pass(9 * S);
+    log.wait("other", APPEND, JOURNAL, 10 * MS, "");
+    verdict_of(&[log.finish("a.log")], filter)
+}
+
+#[test]
+fn who_is_not_answered_comes_before_what_was_lost() {
+    let told = asking(&Filter::default());
+    assert_eq!((told.finding, told.kind), (Finding::Unanswered, Kind::NobodyAnswers));
+    assert_eq!(told.advice, Advice::SeparatePool, "they wait within tasks");
+    let asked = told.unanswered.unwrap();
+    assert_eq!((asked.count, asked.threads.as_str()), (2, "search-*"));
+    assert_eq!((asked.waited_ns, asked.longest_ns), (15 * S, 8 * S));
+    assert_eq!(asked.place, "com.acme.Search.all(Search.java:30)");
+    let head = "2 threads (search-*) still waited in Search.all when the recording ended, the \
+                longest for 8 s: nobody had answered.";
+    assert_eq!(told.lines[0], head);
+
+    let thread = Some(regex::Regex::new("client").unwrap());
+    let told = asking(&Filter { thread, ..Filter::default() });
+    assert_eq!((told.waiting, told.advice), (vec!["client".to_owned()], Advice::Signal));
+    let lock = Some(regex::Regex::new("Journal").unwrap());
+    assert_eq!(asking(&Filter { lock, ..Filter::default() }).finding, Finding::Selected);
 }
 
 #[test]
@@ -431,8 +480,8 @@ fn who_ends_waits_for_no_lock_is_told() {
     let told = pool("workers");
     assert_eq!(
         told.lines[1],
-        "Pool.borrow has 100.0 % of it, woken by worker-* in Pool.giveBack (100.0 %); counted: of 3 \
-         threads that wait here at most 2 did at once: they waited for one another."
+        "Pool.borrow has 100.0 % of it, woken by worker-* in Pool.giveBack (100.0 %); counted: \
+         threads that wait here ended 100 % of it: they waited for one another."
     );
     let todo = "→ Look at what worker-* does before Pool.giveBack, which these waits are for.";
     assert_eq!(told.lines[3], todo);

@@ -13,7 +13,7 @@ use super::{Finding, GuiltyLock, Instead, Verdict, machine::Machine, next, stuck
 use crate::{
     Findings,
     cells::percent,
-    findings::{LockRef, names::is_machinery, short_names::ShortNames},
+    findings::{LockRef, short_names::ShortNames},
     sections::still_waiting::{Deadlock, Waiting},
 };
 use instead::{sources, todo, what};
@@ -32,16 +32,6 @@ const NAME: usize = 80;
 const NOTABLE: f64 = 1.5;
 /// The number of threads of a deadlock that have a line each.
 const OF_DEADLOCK: usize = 2;
-
-/// A line while it is built.
-struct Line(String);
-
-impl Line {
-    fn and(mut self, clause: &str) -> Line {
-        self.0 += clause;
-        self
-    }
-}
 
 /// Writes the verdict if locks were recorded.
 pub(super) fn say(
@@ -134,13 +124,12 @@ fn of_deadlock(deadlock: &Deadlock, stuck: &Stuck, short: &ShortNames) -> Vec<St
         }
         [] => "Deadlock".to_owned(),
     };
-    let head = Line(format!("{head}{lasted}."));
-    let head = match stuck.deadlocks {
-        0 | 1 => head,
-        2 => head.and(" There is another one."),
-        count => head.and(&format!(" There are {} more.", thousands(count as u64 - 1))),
+    let others = match stuck.deadlocks {
+        0 | 1 => String::new(),
+        2 => " There is another one.".to_owned(),
+        count => format!(" There are {} more.", thousands(count as u64 - 1)),
     };
-    let mut lines = vec![head.0];
+    let mut lines = vec![format!("{head}{lasted}.{others}")];
     lines.extend(deadlock.threads.iter().take(OF_DEADLOCK).map(|it| waits(it, short)));
     let is_inferred = deadlock.threads.iter().any(|it| it.owner_known_by == "earlier-nesting");
     let certain = match is_inferred {
@@ -152,20 +141,18 @@ fn of_deadlock(deadlock: &Deadlock, stuck: &Stuck, short: &ShortNames) -> Vec<St
         true => "→ Let none of these classes need another one while it is initialized.",
         false => "→ Take these locks in the same order everywhere.",
     };
-    let todo = Line(todo.to_owned()).and(certain);
-    lines.push(match stuck.behind {
-        0 => todo.0,
-        1 => todo.and(" 1 more waits behind them.").0,
-        behind => todo.and(&format!(" {} more wait behind them.", thousands(behind as u64))).0,
-    });
+    let behind = match stuck.behind {
+        0 => String::new(),
+        1 => " 1 more waits behind them.".to_owned(),
+        behind => format!(" {} more wait behind them.", thousands(behind as u64)),
+    };
+    lines.push(format!("{todo}{certain}{behind}"));
     lines
 }
 
 /// What a thread waits for, where, and which thread has it.
 fn waits(waiting: &Waiting, short: &ShortNames) -> String {
-    let place = waiting.stack.iter().find(|frame| !is_machinery(frame));
-    let place =
-        place.or(waiting.stack.first()).map(|frame| method(frame, short)).unwrap_or_default();
+    let place = method(waiting.place(), short);
     let has = match waiting.owner.as_str() {
         "" => "who has it is not known".to_owned(),
         owner => format!("{} has it", name(owner)),
@@ -201,7 +188,7 @@ fn of_waiting(
         _ => " Exact: the owner is known.",
     };
     let lost = if verdict.contended == 0 { String::new() } else { loss(verdict, findings) };
-    vec![head, Line(waits(first, short)).and(known).0, lost, todo]
+    vec![head, waits(first, short) + known, lost, todo]
 }
 
 fn of_lock(
@@ -214,8 +201,7 @@ fn of_lock(
     let short = &findings.short_names;
     let todo = match verdict.finding {
         Finding::LocksALittle => {
-            let what = what(instead, machine, short);
-            Line("→ There is little to gain.".to_owned()).and(&format!(" {what}")).0
+            format!("→ There is little to gain. {}", what(instead, machine, short))
         }
         _ => advice(lock, machine, short),
     };
@@ -253,27 +239,22 @@ fn loss(verdict: &Verdict, findings: &Findings<'_>) -> String {
         _ => format!("Waiting for locks took {part}"),
     };
     let line = match verdict.contended {
-        0 => Line(format!("{line}; no wait had ended.")),
-        _ => Line(format!("{line}: {waits}.")),
+        0 => format!("{line}; no wait had ended."),
+        _ => format!("{line}: {waits}."),
     };
     match &verdict.most_lost {
         Some(group) if group.lost_share >= NOTABLE * share => {
             let lost = percent(group.lost_share);
-            line.and(&format!(" {} lost {lost}.", name(&group.threads))).0
+            format!("{line} {} lost {lost}.", name(&group.threads))
         }
-        _ => line.0,
+        _ => line,
     }
 }
 
 /// Which lock, who holds it and who waits.
-fn who(lock: &GuiltyLock, names: &ShortNames) -> String {
-    let called = label(&lock.lock, lock.objects, names);
-    held_and_waited_for(lock, &called, &|frame| method(frame, names))
-}
-
-/// Who holds the lock that is called so, and who waits for it.
-fn held_and_waited_for(lock: &GuiltyLock, called: &str, method: &dyn Fn(&str) -> String) -> String {
-    let (holder, waiter) = (method(&lock.holder), method(&lock.waiter));
+fn who(lock: &GuiltyLock, short: &ShortNames) -> String {
+    let called = label(&lock.lock, lock.objects, short);
+    let (holder, waiter) = (method(&lock.holder, short), method(&lock.waiter, short));
     let who = match (holder.as_str(), lock.holders.as_str()) {
         // The log has no stacks.
         ("", "") if waiter.is_empty() => {

@@ -2,7 +2,7 @@
 
 use super::{
     super::{Activity, Instead, machine::Machine},
-    Line, method,
+    method,
 };
 use crate::{Findings, cells::percent, findings::short_names::ShortNames};
 use tyrion_model::units::{counted, duration};
@@ -10,8 +10,8 @@ use tyrion_model::units::{counted, duration};
 /// What takes the time instead.
 pub(super) fn what(instead: &Instead, machine: &Machine, short: &ShortNames) -> String {
     let used = machine.used();
-    let of_samples = match instead.place_share {
-        Some(share) => format!("{} ({})", method(&instead.place, short), percent(share)),
+    let most = match instead.place_share {
+        Some(share) => format!("; most in {} ({})", method(&instead.place, short), percent(share)),
         None => String::new(),
     };
     let used = used.map(|used| format!(": it used {used}")).unwrap_or_default();
@@ -19,31 +19,27 @@ pub(super) fn what(instead: &Instead, machine: &Machine, short: &ShortNames) -> 
         Activity::FewProcessors => {
             let want = instead.runnable_threads.unwrap_or(0.0);
             let get = machine.used().unwrap_or_default();
-            Line(format!("Instead, {want:.1} threads want to run, and get {get}"))
+            format!("Instead, {want:.1} threads want to run, and get {get}")
         }
         Activity::Computing | Activity::ComputingOnSome => {
-            Line(format!("Instead, it computes{used}"))
+            format!("Instead, it computes{used}")
         }
-        Activity::Native => Line("Instead, it is in native code, in I/O most likely".to_owned()),
-        Activity::Sleeping => Line("Instead, it sleeps".to_owned()),
+        Activity::Native => "Instead, it is in native code, in I/O most likely".to_owned(),
+        Activity::Sleeping => "Instead, it sleeps".to_owned(),
         Activity::Waiting => {
-            Line(format!("Instead, it waits, for work or for its own threads{used}"))
+            format!("Instead, it waits, for work or for its own threads{used}")
         }
-        Activity::Idle => Line(format!("Instead, it waits for work{used}")),
+        Activity::Idle => format!("Instead, it waits for work{used}"),
         Activity::Unknown if instead.runnable_threads.is_some() => {
-            Line("Instead, its threads do several things, none of them most of the time".to_owned())
+            "Instead, its threads do several things, none of them most of the time".to_owned()
         }
         Activity::Unknown => {
-            let line = Line("What takes its time instead was not recorded".to_owned());
-            match machine.used().filter(|_| machine.is_saturated()) {
-                Some(used) => line.and(&format!("; no processor was free, and it used {used}")),
-                None => line,
-            }
+            let used = machine.used().filter(|_| machine.is_saturated());
+            let used = used.map(|used| format!("; no processor was free, and it used {used}"));
+            format!("What takes its time instead was not recorded{}", used.unwrap_or_default())
         }
     };
-    let line =
-        if of_samples.is_empty() { line } else { line.and(&format!("; most in {of_samples}")) };
-    line.0 + "."
+    format!("{line}{most}.")
 }
 
 /// The sources of this knowledge.
@@ -58,17 +54,12 @@ pub(super) fn sources(findings: &Findings<'_>, machine: &Machine) -> String {
     } else {
         "Exact: every wait for a lock is counted.".to_owned()
     };
-    let line = Line(waits);
-    let line = match machine.cpu_ns {
-        Some(cpu_ns) => line.and(&format!(" CPU time: {}, by the system.", duration(cpu_ns))),
-        None => line,
+    let cpu = machine.cpu_ns.map(|ns| format!(" CPU time: {}, by the system.", duration(ns)));
+    let places = match findings.profile().sample_totals() {
+        (0, ..) => String::new(),
+        (samples, ..) => format!(" Places: {}.", counted(samples, "sample")),
     };
-    let (samples, _, _) = findings.profile().sample_totals();
-    if samples == 0 {
-        line.0
-    } else {
-        line.and(&format!(" Places: {}.", counted(samples, "sample"))).0
-    }
+    format!("{waits}{}{places}", cpu.unwrap_or_default())
 }
 
 /// What to do about it.

@@ -2,7 +2,7 @@
 
 use super::{
     super::{Cause, GuiltyLock, KnownBy, machine::Machine},
-    Line, method, name,
+    method, name,
 };
 use crate::{
     Findings,
@@ -26,42 +26,38 @@ pub(super) fn certainty(lock: &GuiltyLock, findings: &Findings<'_>) -> String {
         "exact:"
     };
     let (waits, mean) = (thousands(lock.contended), duration(lock.mean_wait_ns));
-    let line = Line(format!("Waits are {exact} {waits}, mean {mean}"));
-    let line = match lock.holder_known_by {
-        KnownBy::Charged => line.and(", charged to holders."),
-        KnownBy::Asked => asked(line, lock, &findings.short_names),
-        KnownBy::OwnerAtStart => line.and(". Who had it is what the lock said when waits began."),
-        KnownBy::PreviousOwner => line.and(". Who had it is the owner before those that waited."),
-        KnownBy::Inferred => line.and(". Who holds it is inferred from where most waits are."),
+    let holder = match lock.holder_known_by {
+        KnownBy::Charged => ", charged to holders.".to_owned(),
+        KnownBy::Asked => asked(lock, &findings.short_names),
+        KnownBy::OwnerAtStart => ". Who had it is what the lock said when waits began.".to_owned(),
+        KnownBy::PreviousOwner => ". Who had it is the owner before those that waited.".to_owned(),
+        KnownBy::Inferred => ". Who holds it is inferred from where most waits are.".to_owned(),
         KnownBy::Unknown => match &lock.woken_by {
             Some(by) => {
                 let (threads, share) = (name(&by.threads), percent(by.wait_share));
-                line.and(&format!(
-                    ". Its holder is not known; {threads} ended {share} of the wait."
-                ))
+                format!(". Its holder is not known; {threads} ended {share} of the wait.")
             }
-            None => line.and(". Who holds it is not known."),
+            None => ". Who holds it is not known.".to_owned(),
         },
     };
-    let Some(hold_ns) = lock.mean_hold_ns else { return line.0 };
-    let held = duration(hold_ns);
-    match lock.mean_hold_error_ns {
-        None | Some(0) => line.and(&format!(" Holds are exact: {held}.")).0,
-        Some(error_ns) => {
-            let error = duration(error_ns);
-            line.and(&format!(" Holds are estimated: {held} ± {error}.")).0
+    let held = match (lock.mean_hold_ns.map(duration), lock.mean_hold_error_ns) {
+        (None, _) => String::new(),
+        (Some(held), None | Some(0)) => format!(" Holds are exact: {held}."),
+        (Some(held), Some(error_ns)) => {
+            format!(" Holds are estimated: {held} ± {}.", duration(error_ns))
         }
-    }
+    };
+    format!("Waits are {exact} {waits}, mean {mean}{holder}{held}")
 }
 
 /// What the owners did that were asked.
-fn asked(line: Line, lock: &GuiltyLock, short: &ShortNames) -> Line {
-    let line = line.and(&format!(". Holders: {}", counted(lock.answers, "look")));
+fn asked(lock: &GuiltyLock, short: &ShortNames) -> String {
+    let looks = counted(lock.answers, "look");
     if lock.meanwhile.is_empty() || lock.meanwhile_share < MEANWHILE {
-        return line.and(".");
+        return format!(". Holders: {looks}.");
     }
     let (there, share) = (method(&lock.meanwhile, short), percent(lock.meanwhile_share));
-    line.and(&format!(": there {share} in {there}")).and(".")
+    format!(". Holders: {looks}: there {share} in {there}.")
 }
 
 /// What to do where nobody is known to hold it.
@@ -114,19 +110,15 @@ pub(super) fn advice(lock: &GuiltyLock, machine: &Machine, short: &ShortNames) -
         Cause::ManyAcquisitions => {
             let taken = lock.acquisitions.map(thousands).unwrap_or_default();
             let taken = taken + &plus_minus(lock.acquisitions_error.unwrap_or(0));
-            Line("→ Take it less often, or split it.".to_owned())
-                .and(&format!(" It is held briefly, but {taken} times."))
-                .0
+            format!("→ Take it less often, or split it. It is held briefly, but {taken} times.")
         }
         Cause::OwnerNotRunning => format!(
             "→ Run fewer threads, or add processors: held {hold}, waited {wait}: its owner was not \
              running."
         ),
         Cause::HandOver => {
-            Line(format!("→ Take it less often or split it: held {hold}, waited {wait}"))
-                .and(if lock.in_collections_ns.is_some() { ": slow hand-over" } else { "" })
-                .and(".")
-                .0
+            let slow = if lock.in_collections_ns.is_some() { ": slow hand-over" } else { "" };
+            format!("→ Take it less often or split it: held {hold}, waited {wait}{slow}.")
         }
         Cause::Collections => {
             let collected = share(lock.in_collections_ns.unwrap_or(0), lock.wait_ns);
@@ -146,18 +138,11 @@ pub(super) fn advice(lock: &GuiltyLock, machine: &Machine, short: &ShortNames) -
         Cause::Unknown if lock.holder_known_by == KnownBy::Unknown => of_unheld(lock, short),
         Cause::Unknown if machine.is_saturated() => {
             let used = machine.used().map(|used| format!(" It used {used}.")).unwrap_or_default();
-            Line(
-                "→ See first whether it is held for long (trace mode): few processors are free."
-                    .to_owned(),
-            )
-            .and(&used)
-            .0
+            let first = "→ See first whether it is held for long (trace mode)";
+            format!("{first}: few processors are free.{used}")
         }
         Cause::Unknown => {
-            Line(format!("→ Do less under it in {place}, or take it less often"))
-                .and("; trace mode tells which")
-                .and(".")
-                .0
+            format!("→ Do less under it in {place}, or take it less often; trace mode tells which.")
         }
     }
 }

@@ -5,7 +5,7 @@ use super::{
         machine::Machine,
         withheld::{Root, WithheldLoss},
     },
-    Line, method, name,
+    method, name,
 };
 use crate::{cells::percent, findings::short_names::ShortNames, sections::withheld::WokenBy};
 use tyrion_model::units::{counted, duration};
@@ -19,7 +19,7 @@ pub(super) fn lines(loss: &WithheldLoss, machine: &Machine, short: &ShortNames) 
             "Waits other than for locks kept threads from work for {lost} of their time: {took} in \
              {waits}."
         ),
-        Line(place(loss, short)).and(&format!("; counted: {}", loss.reason)).0 + ".",
+        format!("{}; counted: {}.", place(loss, short), loss.reason),
         used_up(todo(loss, short), machine),
     ]
 }
