@@ -23,7 +23,8 @@ fn once(options: &[&str]) -> Value {
 /// Four threads want one monitor all the time, on one CPU: one has it, the
 /// others wait. The log begins anew again and again.
 fn a_storm(jdk: &Jdk) {
-    let program = Program::truth(jdk, "storm 60 monitor").pinned().option("--threshold=0");
+    // It is killed in the end, however long that takes to come.
+    let program = Program::truth(jdk, "storm 600 monitor").pinned().option("--threshold=0");
     let mut running = program.option("--filesize=8M").start();
     let pid = running.jvm().to_string();
     let waits = || info(&running.log)["totals"]["contentions"].as_u64();
