@@ -140,6 +140,7 @@ fn places_of(log: &Recording, entry: &Entry<'_>) -> usize {
             let is_other = sampled.state() == ThreadState::Other;
             stack(sample.stack) + usize::from(told || is_other)
         }
+        Note::Snapshot(snapshot) => stack(snapshot.stack),
         Note::Wake(wake) => stack(wake.stack) + usize::from(noted.with(wake).woken_ns() != 0),
         Note::Hold(hold) => known(hold.place),
         Note::Instance(instance) => known(instance.place),

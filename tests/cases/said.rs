@@ -35,8 +35,8 @@ fn of_codes(verdict: &Value) -> Said {
     Said {
         kind: text("kind"),
         name: texts(&verdict["name"]),
-        holder: texts(&verdict["holder"]),
-        waiter: texts(&verdict["waiter"]),
+        holder: [texts(&verdict["holder"]), texts(&verdict["holder_own"])].concat(),
+        waiter: [texts(&verdict["waiter"]), texts(&verdict["waiter_own"])].concat(),
         advice: texts(&verdict["advice"]),
         certainty: text("certainty"),
         ..Said::default()

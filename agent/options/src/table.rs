@@ -78,6 +78,10 @@ options! {
         /// are doing: up to 200 stacks a second, for at most 0.5 % of the program's CPU time;
         /// in trace mode, which records who held locks, nobody looks
         holders: bool = true => Flag, { name: "holders", value_name: "BOOL", ..USUAL }
+        /// Whether to look twice a second at what all threads do, where samples are not
+        /// recorded, for at most 0.2 % of a processor's time: it tells what takes the time if
+        /// locks do not
+        snapshots: bool = true => Flag, { name: "snapshots", value_name: "BOOL", ..USUAL }
         /// Do not record threads whose name matches one of these patterns, with * and
         /// ?, separated by semicolons
         exclude_threads: Vec<Pattern> = Vec::new() => Patterns, {

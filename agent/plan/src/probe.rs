@@ -24,6 +24,8 @@ pub mod wait {
     probes! {
         /// About to park.
         PARK_BEGINS = "parkBegins" "(Ljava/lang/Thread;)V";
+        /// About to park for so many ns, 0 for as long as it takes.
+        PARK_BEGINS_FOR = "parkBeginsFor" "(JLjava/lang/Thread;)V";
         /// Returned from a park.
         PARK_ENDS = "parkEnds" "(Ljava/lang/Thread;)V";
         /// Entered a slow path; true for shared mode.

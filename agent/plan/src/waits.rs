@@ -110,7 +110,15 @@ fn around_parks(method: &Method<'_, '_>) -> Option<MethodPlan> {
             _ => false,
         };
         if parks {
-            plan.before.push((instruction.pc(), call_with_thread(probe::PARK_BEGINS).to_vec()));
+            // Until a time of day, no lock is waited for.
+            let is_until = name.contains("Until") || method.name().to_string().contains("Until");
+            let begins = match member.descriptor.to_string().ends_with("J)V") && !is_until {
+                true => {
+                    [vec![Op::Dup2], call_with_thread(probe::PARK_BEGINS_FOR).to_vec()].concat()
+                }
+                false => call_with_thread(probe::PARK_BEGINS).to_vec(),
+            };
+            plan.before.push((instruction.pc(), begins));
             plan.after.push((instruction.pc(), call_with_thread(probe::PARK_ENDS).to_vec()));
         }
     }

@@ -9,7 +9,7 @@ use super::{
     start,
 };
 use crate::{
-    contention::{Contention, Wanted},
+    contention::{Contention, ParkLimit, Wanted},
     jvm::{Java, Object},
     own_cpu, sample, trace,
 };
@@ -254,7 +254,18 @@ fn from_probe(env: *mut JNIEnv, of: Object<'_>, body: impl FnOnce(&'static Conte
 
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_parkBegins")]
 extern "system" fn park_begins(env: *mut JNIEnv, _: jclass, thread: Object<'_>) {
-    from_probe(env, thread, |contention, java| contention.park_begins(java, thread));
+    from_probe(env, thread, |contention, java| {
+        contention.park_begins(java, thread, ParkLimit::None);
+    });
+}
+
+#[unsafe(export_name = "Java_java_lang_TyrionProbe_parkBeginsFor")]
+extern "system" fn park_begins_for(env: *mut JNIEnv, _: jclass, nanos: jlong, thread: Object<'_>) {
+    let limit = match u64::try_from(nanos) {
+        Ok(0) | Err(_) => ParkLimit::None,
+        Ok(nanos) => ParkLimit::Ns(nanos),
+    };
+    from_probe(env, thread, |contention, java| contention.park_begins(java, thread, limit));
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_parkEnds")]

@@ -255,6 +255,9 @@ fn open(
             timed_session::set_lasting(Some(&options.sampling));
         }
     }
+    if options.snapshots && mode.locks != Locks::Nothing {
+        sample::look_unasked();
+    }
     spawn_helper(recorder)?;
     if mode.locks != Locks::Nothing {
         watch_waits(vm)?;

@@ -32,7 +32,7 @@ const LEAST_ROOM: usize = 4096;
 #[derive(Clone, Copy, Debug)]
 pub enum ParkLimit {
     /// It waits until it is unparked or interrupted, or until a time of day: no lock
-    /// is waited for in that way.
+    /// is waited for in that way; or it is not known for how long.
     None,
     /// It waits for so many ns.
     Ns(u64),
@@ -77,7 +77,8 @@ impl Contention {
             let pending = self.begin_park_of(context, java, thread, stack, None, start_ns);
             if !pending.kind.is_contention() {
                 waits.awaited_lock = id::UNKNOWN;
-                waits.park = Some(Park { wait: pending, by: ParkSeenBy::Natives });
+                let limit_ns = limit.end_ns(start_ns);
+                waits.park = Some(Park { wait: pending, limit_ns, by: ParkSeenBy::Natives });
                 return;
             }
             begun = Some((pending, context.thread.java_id));
@@ -108,7 +109,8 @@ impl Contention {
         self.recorder.with(java, thread, false, |context, waits| {
             self.end_found(context, waits, Some(end_ns));
             if let Some(park) = waits.park.take_if(|park| park.by == ParkSeenBy::Natives) {
-                self.end(context, park.wait, end_ns, Outcome::Granted, 0);
+                let outcome = self.outcome_of_park(context, &park, end_ns);
+                self.end(context, park.wait, end_ns, outcome, 0);
             } else if let Some(inferred) = waits.inferred.as_mut().filter(|it| it.is_parked()) {
                 inferred.ended_ns = end_ns;
                 inferred.outcome = if inferred.interruptible && self.is_interrupted(java, thread) {
@@ -250,7 +252,7 @@ impl Contention {
 
 impl ParkLimit {
     /// When it ends, in monotonic ns.
-    fn end_ns(self, start_ns: u64) -> u64 {
+    pub(super) fn end_ns(self, start_ns: u64) -> u64 {
         match self {
             ParkLimit::None => u64::MAX,
             ParkLimit::Ns(ns) => start_ns.saturating_add(ns),

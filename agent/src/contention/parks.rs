@@ -1,7 +1,7 @@
 //! Waits for locks of java.util.concurrent, for conditions, and for whatever
 //! else parks a thread.
 
-use super::{Contention, locks::Coming};
+use super::{Contention, ParkLimit, locks::Coming};
 use crate::{
     clock,
     jvm::{Java, Object},
@@ -58,7 +58,7 @@ impl Contention {
     }
 
     /// The current thread is about to park.
-    pub fn park_begins(&self, java: Java, thread: Object<'_>) {
+    pub fn park_begins(&self, java: Java, thread: Object<'_>, limit: ParkLimit) {
         if !self.is_on() {
             return;
         }
@@ -74,7 +74,8 @@ impl Contention {
                     WaitKind::Condition => self.lock_of_condition(context.generation, java, thread),
                     _ => id::UNKNOWN,
                 };
-                waits.park = Some(Park { wait: pending, by: ParkSeenBy::Probes });
+                let limit_ns = limit.end_ns(start_ns);
+                waits.park = Some(Park { wait: pending, limit_ns, by: ParkSeenBy::Probes });
                 return;
             };
             acquiring.parks += 1;
@@ -101,13 +102,15 @@ impl Contention {
         let end_ns = clock::now_ns();
         self.recorder.with(java, thread, false, |context, waits| {
             self.end_found(context, waits, Some(end_ns));
-            let Some(Park { wait: pending, .. }) = waits.park.take() else { return };
+            let Some(park) = waits.park.take() else { return };
+            let pending = park.wait;
             let signalled_ns = match pending.kind {
                 WaitKind::Condition => context.thread.signalled_ns.load(Relaxed),
                 _ => 0,
             };
             if !(pending.start_ns..=end_ns).contains(&signalled_ns) {
-                self.end(context, pending, end_ns, Outcome::Granted, 0);
+                let outcome = self.outcome_of_park(context, &park, end_ns);
+                self.end(context, pending, end_ns, outcome, 0);
                 return;
             }
             // One park, two waits: for the signal, then for the lock, which

@@ -13,7 +13,7 @@ use crate::{
     log::{Generation, lane::EndedWait},
     recorder::{
         EventContext,
-        threads::{Owner, PendingWait, Thread, Waits, Wake, WakeBy},
+        threads::{Owner, Park, PendingWait, Thread, Waits, Wake, WakeBy},
     },
 };
 use std::sync::{Arc, atomic::Ordering::Relaxed};
@@ -214,6 +214,22 @@ impl Contention {
         }
         let span_ns = (wait.start_ns, end_ns);
         context.thread.wake_within(wait.kind, span_ns).filter(|_| !is_over)
+    }
+
+    /// How a park ended: whoever was unparked did not wait until its time was over, however
+    /// late it got a processor.
+    pub(super) fn outcome_of_park(
+        &self,
+        context: &EventContext<'_>,
+        park: &Park,
+        end_ns: u64,
+    ) -> Outcome {
+        let span_ns = (park.wait.start_ns, end_ns);
+        let is_over = park.limit_ns <= end_ns;
+        match is_over && context.thread.wake_within(park.wait.kind, span_ns).is_none() {
+            true => Outcome::TimedOut,
+            false => Outcome::Granted,
+        }
     }
 
     /// Writes the waker of a wait, after the record of the wait.

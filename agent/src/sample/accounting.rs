@@ -3,7 +3,7 @@
 
 use super::{
     run::{Charge, Run, Seen},
-    statistics::SampleStatistics,
+    statistics::{OWN_TIME, SampleStatistics},
 };
 use crate::{
     clock,
@@ -14,7 +14,11 @@ use crate::{
 };
 use jvmti_bindings::sys::{jni::jint, jvmti::jvmtiFrameInfo};
 use std::sync::{Arc, atomic::Ordering::Relaxed};
-use tyrion_wire::{WaitKind, def::id, sample::ThreadState};
+use tyrion_wire::{
+    WaitKind,
+    def::id,
+    sample::{Snapshot, ThreadState},
+};
 
 /// What of a thread's time is accounted for. For a thread that runs virtual
 /// threads, whose samples are theirs, it is still its own.
@@ -173,6 +177,8 @@ pub struct Accounting {
     generation: Option<Arc<Generation>>,
     /// Kept from one flush to the next.
     scratch: Vec<Run>,
+    /// Nobody asked for what is seen.
+    unasked: bool,
 }
 
 impl Accounting {
@@ -188,7 +194,19 @@ impl Accounting {
             number: None,
             generation: None,
             scratch: Vec::new(),
+            unasked: false,
         }
+    }
+
+    /// Whether nobody asked for what is seen.
+    pub fn is_unasked(&self) -> bool {
+        self.unasked
+    }
+
+    /// Says whether somebody asked for what is seen from now on; nothing may be left to be
+    /// written.
+    pub fn set_unasked(&mut self, unasked: bool) {
+        self.unasked = unasked;
     }
 
     /// Whether a thread's time is being accounted for.
@@ -314,7 +332,10 @@ impl Accounting {
             _ => self.recorder.wait_of(thread, generation).filter(|wait| fits(*state, wait.kind)),
         };
         Some(Seen {
-            thread: thread.id(generation),
+            thread: match self.unasked && !tells(thread, *state, generation) {
+                true => id::UNKNOWN,
+                false => thread.id(generation),
+            },
             state: state.code(),
             stack: *stack,
             kind: wait.map_or(0, |wait| wait.kind.code().into()),
@@ -364,10 +385,18 @@ impl Accounting {
 
     fn write(&mut self, statistics: &SampleStatistics, run: &Run) {
         let Some(generation) = &self.generation else { return };
+        let (thread, at_ns) = (run.seen.thread, Some(run.last_ns));
+        if self.unasked {
+            let encode = |delta_ns, out: &mut Vec<u8>| {
+                Snapshot::from(run.record(delta_ns)).encode(out);
+            };
+            // Nobody misses what the log has no room for.
+            let _ = self.lane.append_misc(&generation.log, thread, at_ns, encode);
+            return;
+        }
         let encode = |delta_ns, out: &mut Vec<u8>| run.record(delta_ns).encode(out);
-        let at_ns = Some(run.last_ns);
-        let written = run.seen.thread != id::UNKNOWN
-            && self.lane.append_misc(&generation.log, run.seen.thread, at_ns, encode);
+        let written =
+            thread != id::UNKNOWN && self.lane.append_misc(&generation.log, thread, at_ns, encode);
         let count = if written { &statistics.records } else { &statistics.lost };
         count.fetch_add(1, Relaxed);
     }
@@ -422,10 +451,18 @@ impl Accounting {
     /// Says in the log what sampling did and took.
     pub fn write_statistics(&self, statistics: &SampleStatistics) {
         let Some(generation) = &self.generation else { return };
-        for (key, value) in statistics.values() {
+        let told = |key: &str| !self.unasked || key == OWN_TIME;
+        for (key, value) in statistics.values().into_iter().filter(|(key, _)| told(key)) {
             let _ = generation.dictionary.statistic(&generation.log, key, value);
         }
     }
+}
+
+/// Whether the log names a thread that nobody asked for: one that it knows otherwise, or a
+/// virtual one that waits and yet has its carrier.
+fn tells(thread: &Thread, state: ThreadState, generation: &Generation) -> bool {
+    let waits = matches!(state, ThreadState::Waiting | ThreadState::Parked | ThreadState::Sleeping);
+    thread.is_known(generation) || waits && thread.is_virtual()
 }
 
 /// Whether a frame is that of a native method; threads without frames never

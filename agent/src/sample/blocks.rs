@@ -73,13 +73,22 @@ impl Sampler {
             }
             return None;
         }
+        // What such a program asks for is what the log has, from now on.
+        let was_unasked = state.unasked.take().is_some();
+        if was_unasked && state.accounting.is_unasked() {
+            self.close_unrequested(&mut state);
+            state.accounting.set_unasked(false);
+        }
         if state.recording {
             state.accounting.open(java_id, since.into(), false);
         }
         let next_ns = since.at_ns + period_ns;
         let of = (java_id, thread_of_request, known);
         let token = state.requests.add(of, period_ns, next_ns);
-        self.call_on(state, next_ns);
+        match was_unasked {
+            true => self.changed(state),
+            false => self.call_on(state, next_ns),
+        }
         Some(token)
     }
 

@@ -69,6 +69,7 @@ pub fn prepare(recorder: &'static Recorder, vm: Vm) {
         take_snapshots: watch::run,
         state: Mutex::new(SamplerState {
             settings: None,
+            unasked: None,
             recording: false,
             revision: 0,
             watched: false,
@@ -93,6 +94,14 @@ pub fn start(options: &SampleOptions) {
     let Some(sampler) = SAMPLER.get() else { return };
     let mut state = lock(&sampler.state);
     state.settings = Some(Settings::new(options, state.settings.as_ref()));
+    sampler.changed(state);
+}
+
+/// Has a few snapshots taken from now on, while nobody asks for samples.
+pub fn look_unasked() {
+    let Some(sampler) = SAMPLER.get() else { return };
+    let mut state = lock(&sampler.state);
+    state.unasked = Some(Settings::unasked());
     sampler.changed(state);
 }
 
@@ -122,7 +131,7 @@ pub fn recording(on: bool) {
 /// The period in ns, if all threads are sampled now.
 pub fn period_ns() -> Option<u64> {
     let state = lock(&SAMPLER.get()?.state);
-    state.on().map(|settings| settings.period_ns)
+    state.asked().map(|settings| settings.period_ns)
 }
 
 /// Whether all threads are to be sampled, as soon as and as long as that can be.

@@ -56,6 +56,8 @@ pub struct Sampler {
 /// What is sampled now, and what is known of it.
 pub struct SamplerState {
     pub(super) settings: Option<Settings>,
+    /// What is looked at while nobody asks for samples, if anything.
+    pub(super) unasked: Option<Settings>,
     /// Recording is not paused.
     pub(super) recording: bool,
     /// The number of these settings: a snapshot under others is given up.
@@ -73,7 +75,13 @@ pub struct SamplerState {
 impl SamplerState {
     /// What is sampled of all threads now.
     pub(super) fn on(&self) -> Option<&Settings> {
-        self.settings.as_ref().filter(|_| self.recording && !self.ended)
+        let settings = self.settings.as_ref().or(self.unasked.as_ref());
+        settings.filter(|_| self.recording && !self.ended)
+    }
+
+    /// What the user has asked for of all threads, if that is done now.
+    pub(super) fn asked(&self) -> Option<&Settings> {
+        self.on().filter(|settings| !settings.unasked)
     }
 
     /// Whether there is anything to do for a thread that takes snapshots.
@@ -86,6 +94,12 @@ impl Sampler {
     /// There is something else to do: sees to it that somebody does.
     pub(super) fn changed(&'static self, mut state: MutexGuard<'_, SamplerState>) {
         state.revision += 1;
+        let unasked = state.settings.is_none() && state.unasked.is_some();
+        if state.accounting.is_unasked() != unasked {
+            // What was seen so far is of the other sort.
+            self.close_unrequested(&mut state);
+            state.accounting.set_unasked(unasked);
+        }
         self.watching.store(state.on().is_some(), Release);
         self.call_on(state, 0);
     }
@@ -124,7 +138,7 @@ impl Sampler {
         if !matches!(watched, Ok(Some(()))) {
             let mut state = lock(&self.state);
             state.watched = false;
-            state.settings = None;
+            (state.settings, state.unasked) = (None, None);
             self.watching.store(false, Release);
             drop(state);
             self.warn("no thread for it");

@@ -13,7 +13,12 @@ pub struct Settings {
     pub skip_daemon: bool,
     /// There is one snapshot only.
     pub once: bool,
+    /// Nobody asked for samples: there are few, and they are marked as such.
+    pub unasked: bool,
 }
+
+/// The mean time between snapshots that nobody asked for, ns.
+const UNASKED_NS: u64 = 500_000_000;
 
 impl Settings {
     /// What the user asks for; what is not said stays as it was before.
@@ -29,7 +34,24 @@ impl Settings {
             threads,
             skip_daemon: options.skip_daemon.unwrap_or(skip_daemon),
             once: options.once,
+            unasked: false,
         }
+    }
+
+    /// What is looked at where nobody asked for samples.
+    pub fn unasked() -> Settings {
+        Settings {
+            period_ns: UNASKED_NS,
+            threads: None,
+            skip_daemon: false,
+            once: false,
+            unasked: true,
+        }
+    }
+
+    /// How many times as long as a look took there is none.
+    pub fn rest_times(&self) -> u64 {
+        if self.unasked { 499 } else { 4 }
     }
 
     /// Whether a thread is sampled, by its name and kind.
@@ -73,6 +95,7 @@ mod tests {
             threads: Some(NamePattern::parse("http").unwrap()),
             skip_daemon: true,
             once: false,
+            unasked: false,
         };
         assert!(settings.wants(b"my-http-1", false));
         assert!(!settings.wants(b"my-http-1", true) && !settings.wants(b"main", false));

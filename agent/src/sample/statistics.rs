@@ -2,6 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+/// What the log calls the CPU time that snapshots took.
+pub const OWN_TIME: &str = "own.sample_ns";
+
 /// Numbers about sampling, for the log.
 #[derive(Default)]
 pub struct SampleStatistics {
@@ -31,7 +34,7 @@ impl SampleStatistics {
             ("samples.unseen", self.unseen.load(Relaxed)),
             ("samples.lost", self.lost.load(Relaxed)),
             ("samples.put_off", self.put_off.load(Relaxed)),
-            ("own.sample_ns", self.own_ns.load(Relaxed)),
+            (OWN_TIME, self.own_ns.load(Relaxed)),
         ]
     }
 }

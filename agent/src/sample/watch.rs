@@ -165,7 +165,9 @@ impl<'j> Watch<'j> {
             self.remove(|row| ended.contains(&row.java_id));
         }
         if self.previous_ns.replace(begun_ns).is_some() {
-            self.sampler.statistics.snapshots.fetch_add(1, Relaxed);
+            if !settings.unasked {
+                self.sampler.statistics.snapshots.fetch_add(1, Relaxed);
+            }
             self.after_snapshot(&settings, begun_ns);
         }
     }

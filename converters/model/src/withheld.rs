@@ -265,7 +265,8 @@ impl<'f> Judging<'f> {
         }
         let of = SeenLog { log, recording, sites, states, sees_signals: sees_signals(log) };
         let asked = asked(log, self.filter, &of.sites);
-        Some((Gather::new(log, asked, roles(log, &of.sites)), of))
+        let deep = self.found.logs.last().map_or_else(Vec::new, |of_log| of_log.shapes.deep(log));
+        Some((Gather::new(log, asked, roles(log, &of.sites), deep), of))
     }
 
     /// The pass over that log is over.
@@ -273,8 +274,8 @@ impl<'f> Judging<'f> {
         let seen = gather.into_seen();
         if let Some(of_log) = self.found.logs.last_mut() {
             of_log.keep(&seen);
+            self.assembly.add(of, &of_log.shapes, seen);
         }
-        self.assembly.add(of, seen);
         self.found.add_pending(&mut self.assembly, of);
     }
 

@@ -16,10 +16,12 @@ mod other_waits;
 mod owners;
 mod pass;
 mod pauses;
+pub mod program;
 mod ranks;
 mod sampled;
 mod second;
 pub mod short_names;
+pub mod snapshots;
 mod spans;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -38,6 +40,7 @@ pub use lives::{all_lives_ns, life};
 pub use other_waits::{OtherWaits, PlaceWaits, PlaceWaker};
 pub use owners::OwnedWait;
 pub use sampled::SampledInterval;
+pub use snapshots::{SnapshotRow, Snapshots};
 
 use crate::options::ReportOptions;
 use trace::{Collecting, Recorded};

@@ -25,7 +25,7 @@ use crate::{
     holder::Holder,
     kind::Outcome,
     le,
-    sample::Sample,
+    sample::{Sample, Snapshot},
     trace::{self, Blame, Hold, Holds, Instance, Nest},
     varint,
     wake::Wake,
@@ -157,6 +157,8 @@ notes! {
     Nest(Nest<'a>) timed,
     /// Sampling: what a thread was doing.
     Sample(Sample) timed,
+    /// What a thread was doing, where nobody asked for samples.
+    Snapshot(Snapshot) timed,
     /// Another thread has ended the wait before it.
     Wake(Wake),
     /// What the owner of a lock did while a thread waited.

@@ -70,6 +70,50 @@ record!(Sample = 6 {
     delta_ns: u64, wall_ns: u64, cpu_ns: u64, count: u64, state: u32, stack: u32, kind: u32, lock: u32, owner: u32
 });
 
+/// The same in the few snapshots that the agent takes where nobody asked for samples: they
+/// tell what threads do that wait for nothing. The thread is that of the record if the log
+/// knows it otherwise, else 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// As in a [`Sample`], like all that follow.
+    pub delta_ns: u64,
+    /// In ns.
+    pub wall_ns: u64,
+    /// In ns.
+    pub cpu_ns: u64,
+    /// The number of snapshots.
+    pub count: u64,
+    /// Code of the [`ThreadState`].
+    pub state: u32,
+    /// Stack id.
+    pub stack: u32,
+    /// Code of the kind of wait.
+    pub kind: u32,
+    /// Id of the lock.
+    pub lock: u32,
+    /// Thread id of the lock's owner.
+    pub owner: u32,
+}
+
+record!(Snapshot = 10 {
+    delta_ns: u64, wall_ns: u64, cpu_ns: u64, count: u64, state: u32, stack: u32, kind: u32, lock: u32, owner: u32
+});
+
+impl From<Sample> for Snapshot {
+    fn from(sample: Sample) -> Snapshot {
+        let Sample { delta_ns, wall_ns, cpu_ns, count, state, stack, kind, lock, owner } = sample;
+        Snapshot { delta_ns, wall_ns, cpu_ns, count, state, stack, kind, lock, owner }
+    }
+}
+
+impl From<Snapshot> for Sample {
+    fn from(snapshot: Snapshot) -> Sample {
+        let Snapshot { delta_ns, wall_ns, cpu_ns, count, state, stack, kind, lock, owner } =
+            snapshot;
+        Sample { delta_ns, wall_ns, cpu_ns, count, state, stack, kind, lock, owner }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +161,12 @@ mod tests {
             }
             bytes.resize(len + tail, 0xff);
             prop_assert_eq!(decode(&bytes), Some((Record::Note(sample.into()), len)));
+            let snapshot = Snapshot::from(sample);
+            prop_assert_eq!(Sample::from(snapshot), sample);
+            bytes.clear();
+            snapshot.encode(&mut bytes);
+            let expected = (Record::Note(snapshot.into()), bytes.len());
+            prop_assert_eq!(decode(&bytes), Some(expected));
         }
     }
 }

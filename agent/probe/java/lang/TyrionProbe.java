@@ -11,6 +11,8 @@ public final class TyrionProbe {
 
     public static native void parkBegins(Thread thread);
 
+    public static native void parkBeginsFor(long nanos, Thread thread);
+
     public static native void parkEnds(Thread thread);
 
     public static native void acquireBegins(boolean shared, Thread thread);

@@ -197,6 +197,8 @@ pub enum ParkSeenBy {
 pub struct Park {
     /// What is waited for.
     pub wait: PendingWait,
+    /// When its time is over, monotonic ns; `u64::MAX` if that is never, or not known.
+    pub limit_ns: u64,
     /// Who ends it.
     pub by: ParkSeenBy,
 }

@@ -3,7 +3,10 @@
 use super::Watch;
 use crate::{
     clock,
-    sample::sampler::{Sampler, SamplerState},
+    sample::{
+        sampler::{Sampler, SamplerState},
+        settings::Settings,
+    },
     sync::lock,
 };
 use std::{
@@ -80,7 +83,9 @@ impl Watch<'_> {
         self.revision = state.revision;
         self.settings = state.on().cloned();
         self.previous_ns = None;
-        self.next_ns = clock::now_ns();
+        // A program that ends soon is not looked at unasked.
+        let unasked = self.settings.as_ref().filter(|settings| settings.unasked);
+        self.next_ns = clock::now_ns() + unasked.map_or(0, |settings| settings.period_ns);
         self.sampler.changed.store(true, Release);
     }
 
@@ -116,12 +121,14 @@ impl Watch<'_> {
     }
 
     /// Rests four times as long as the look took, at least, so that looks never
-    /// take more than a fifth of one CPU, however many threads there are. What
-    /// counts is the CPU time: who has to wait for a CPU does no harm.
+    /// take more than a fifth of one CPU, however many threads there are; those that nobody
+    /// asked for, a five hundredth. What counts is the CPU time: who has to wait for a CPU
+    /// does no harm.
     pub(super) fn rest(&mut self, used_ns: u64) {
         let cost_ns = used_ns.saturating_add(std::mem::take(&mut self.elsewhere_ns));
         // A quarter shorter at least, by chance.
-        let rest_ns = self.pace.interval_ns(cost_ns.saturating_mul(16) / 3);
+        let times = self.settings.as_ref().map_or(4, Settings::rest_times);
+        let rest_ns = self.pace.interval_ns(cost_ns.saturating_mul(4 * times) / 3);
         self.rest_ns = clock::now_ns().saturating_add(rest_ns);
     }
 }

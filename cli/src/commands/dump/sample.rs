@@ -16,6 +16,7 @@ impl Dump<'_> {
     pub(super) fn sample(
         &mut self,
         out: &mut dyn Write,
+        called: &str,
         sampled: &Noted<Sample>,
     ) -> io::Result<()> {
         if !self.wants_sample(sampled) {
@@ -30,7 +31,7 @@ impl Dump<'_> {
         let lock = (sample.lock != id::UNKNOWN).then(|| self.lock(sample.lock));
         if self.json {
             let record = json!({
-                "record": "sample", "at_ns": at_ns, "thread": thread.0, "thread_id": sampled.thread,
+                "record": called, "at_ns": at_ns, "thread": thread.0, "thread_id": sampled.thread,
                 "state": state, "shown_as": shown_as, "wall_ns": sample.wall_ns, "cpu_ns": sample.cpu_ns,
                 "count": sample.count, "kind": kind,
                 "lock": lock.as_ref().map(|lock| &lock.id),
@@ -44,7 +45,7 @@ impl Dump<'_> {
         }
         write!(
             out,
-            "sample  +{} {} {state}{} {:?} cpu={} count={}",
+            "{called:<7} +{} {} {state}{} {:?} cpu={} count={}",
             seconds(at_ns),
             units::duration(sample.wall_ns),
             if shown_as == state { String::new() } else { format!(" ({shown_as})") },

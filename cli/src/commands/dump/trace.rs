@@ -31,7 +31,8 @@ impl Dump<'_> {
     /// A record among the waits.
     pub(super) fn note(&mut self, out: &mut dyn Write, noted: &Noted<Note<'_>>) -> io::Result<()> {
         match noted.record {
-            Note::Sample(sample) => self.sample(out, &noted.with(sample)),
+            Note::Sample(sample) => self.sample(out, "sample", &noted.with(sample)),
+            Note::Snapshot(snapshot) => self.sample(out, "snapshot", &noted.with(snapshot.into())),
             Note::Wake(wake) => self.wake(out, &noted.with(wake)),
             Note::Holder(holder) => self.holder(out, &noted.with(holder)),
             _ if !self.window.holds(noted.at_ns) => Ok(()),

@@ -235,7 +235,7 @@ fn take_note(tracer: &mut Tracer<'_>, sampler: &mut Sampler<'_>, noted: &Noted<N
         Note::Sample(sample) => sampler.record(&noted.with(sample)),
         Note::Wake(wake) => tracer.wake(&noted.with(wake)),
         Note::Holder(holder) => tracer.holder(&noted.with(holder)),
-        Note::Instance(_) | Note::Nest(_) => {}
+        Note::Instance(_) | Note::Nest(_) | Note::Snapshot(_) => {}
     }
 }
 

@@ -5,6 +5,7 @@ use super::{
     gathered::{Gathered, KnownSite, Others, Waiter},
     overlap::Spans,
     pass::{Seen, SiteWaits},
+    places::Shapes,
 };
 use crate::{lives::life, states::StateReader};
 use std::{
@@ -64,8 +65,8 @@ pub(super) struct Assembly {
 /// What is known beyond single places, by number.
 #[derive(Debug, Default)]
 struct Known {
-    /// All waits of a thread.
-    waits: HashMap<u32, u64>,
+    /// All waits of a thread: in shallow stacks, and in deep ones.
+    waits: HashMap<u32, [u64; 2]>,
     /// How long a thread lived, `None` if some log does not tell.
     lives: HashMap<u32, Option<u64>>,
     /// Who waited in a method, and for an object there.
@@ -105,7 +106,7 @@ impl Assembly {
     }
 
     /// Adds what was seen in a log. Logs come in their order.
-    pub(super) fn add(&mut self, of: &SeenLog<'_>, seen: Seen) {
+    pub(super) fn add(&mut self, of: &SeenLog<'_>, shapes: &Shapes, seen: Seen) {
         let mut sites: Vec<((u32, u32), SiteWaits)> = seen.sites.into_iter().collect();
         sites.sort_unstable_by_key(|(key, _)| *key);
         let mut waiters: HashMap<(u32, u32), Waiter> = HashMap::new();
@@ -134,13 +135,16 @@ impl Assembly {
                 self.known.touched.entry(lock).or_default().insert(thread);
             }
         }
+        let mut frames: HashMap<u32, u32> = HashMap::new();
         for ((place, waker, stack), ended) in seen.wakes {
             // Whoever takes from a queue wakes the next one if there is more in it: that
             // tells nothing of who has put it there.
             let is_passed_on = of.states.waits_for_work(stack);
             if !is_passed_on && waker != UNKNOWN {
                 let waker = self.thread(of, waker);
-                self.place(place).ended(waker, ended.wait_ns);
+                let frames =
+                    *frames.entry(stack).or_insert_with(|| shapes.shape(of.log, stack).frames);
+                self.place(place).ended((waker, frames), ended.wait_ns);
             }
         }
         self.spans.add(seen.spans, |key| waiters.get(&key).copied());
@@ -160,12 +164,14 @@ impl Assembly {
         self.spans.push(waiter, (start_ns, of.log.end_ns()));
     }
 
-    fn add_threads(&mut self, of: &SeenLog<'_>, waits: &[u64]) {
+    fn add_threads(&mut self, of: &SeenLog<'_>, waits: &[[u64; 2]]) {
         for (id, thread) in of.log.definitions().threads().iter() {
             let number = self.threads.of((of.recording, thread.java_id));
-            let count = waits.get(id as usize).copied().unwrap_or(0);
-            let sum = self.known.waits.entry(number).or_default();
-            *sum = sum.saturating_add(count);
+            let counts = waits.get(id as usize).copied().unwrap_or_default();
+            let sums = self.known.waits.entry(number).or_default();
+            for (sum, count) in sums.iter_mut().zip(counts) {
+                *sum = sum.saturating_add(count);
+            }
             let life_ns = life(of.log, id, thread).map(|(from_ns, to_ns)| to_ns - from_ns);
             let lived = self.known.lives.entry(number).or_insert(Some(0));
             *lived = lived.zip(life_ns).map(|(sum, more)| sum.saturating_add(more));
@@ -208,8 +214,8 @@ impl Others for Known {
         known.copied().unwrap_or_default()
     }
 
-    fn waits_of(&self, thread: u32) -> u64 {
-        self.waits.get(&thread).copied().unwrap_or(0)
+    fn waits_of(&self, thread: u32) -> [u64; 2] {
+        self.waits.get(&thread).copied().unwrap_or_default()
     }
 
     fn life_ns(&self, thread: u32) -> Option<u64> {

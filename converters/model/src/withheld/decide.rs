@@ -50,6 +50,8 @@ pub enum Why {
     Loop,
     /// Idle: others bring what the thread's loop waits for.
     Brought,
+    /// Idle: from the thread's loop, its work goes far deeper.
+    AboveWork,
     /// Withheld: another thread was asked for something.
     Asked,
     /// Withheld: it was asked for, and did not come.
@@ -76,7 +78,7 @@ pub enum Why {
 
 impl Why {
     /// Every reason.
-    pub const ALL: [Why; 19] = [
+    pub const ALL: [Why; 20] = [
         Why::NoProgramFrame,
         Why::TimedOut,
         Why::SameLength,
@@ -85,6 +87,7 @@ impl Why {
         Why::Coordinates,
         Why::Loop,
         Why::Brought,
+        Why::AboveWork,
         Why::Asked,
         Why::Unanswered,
         Why::HandsOver,
@@ -117,7 +120,8 @@ impl Why {
             | Why::Once
             | Why::Coordinates
             | Why::Loop
-            | Why::Brought => Verdict::Idle,
+            | Why::Brought
+            | Why::AboveWork => Verdict::Idle,
         }
     }
 
@@ -132,6 +136,7 @@ impl Why {
             Why::Coordinates => "coordinates",
             Why::Loop => "loop",
             Why::Brought => "brought",
+            Why::AboveWork => "above-work",
             Why::Asked => "asked",
             Why::Unanswered => "unanswered",
             Why::HandsOver => "hands-over",
@@ -182,8 +187,14 @@ impl Why {
                 share(evidence)
             ),
             Why::Brought => format!(
-                "the thread's loop: others, which never wait here, ended {} of it",
+                "the thread's loop: others, which bring the work, ended {} of it",
                 part(evidence.woken_ns.saturating_sub(evidence.by_insiders_ns), evidence.wait_ns)
+            ),
+            Why::AboveWork => format!(
+                "the thread's loop: {}, while {} of its {} have many more",
+                counted(evidence.frames.into(), "frame"),
+                thousands(evidence.deep),
+                counted(evidence.elsewhere, "other wait")
             ),
             Why::Asked => {
                 "another thread was asked for something: a result, its end, to come".to_owned()
@@ -255,11 +266,12 @@ fn one_another_text(evidence: &Evidence) -> String {
 type Rule = fn(&Evidence) -> Option<Why>;
 
 /// The rules, in the order in which they are asked.
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 11] = [
     no_program_frame,
     hands_over,
     asked,
     other_objects,
+    above_work,
     ended_by,
     once,
     nothing_came,
@@ -280,7 +292,9 @@ fn no_program_frame(evidence: &Evidence) -> Option<Why> {
 /// Waits for time, in whatever words.
 fn nothing_came(evidence: &Evidence) -> Option<Why> {
     if evidence.is_timed_out() {
-        return Some(Why::TimedOut);
+        // Several want the same, in what their own code calls.
+        let is_asked = evidence.crosses && evidence.object.threads > 1 && !evidence.is_nameless();
+        return Some(if is_asked { Why::Unanswered } else { Why::TimedOut });
     }
     // A fair pool may let each thread wait for the same time as well.
     let is_alike = evidence.told == 0 && evidence.is_alike() && !evidence.object.is_never_all();
@@ -309,12 +323,18 @@ fn asked(evidence: &Evidence) -> Option<Why> {
     })
 }
 
+/// Whoever has something that others wait for is at work, and so is whoever wants it: far from
+/// where the threads of a pool come back to.
+fn above_work(evidence: &Evidence) -> Option<Why> {
+    evidence.is_above_work().then_some(Why::AboveWork)
+}
+
 /// Who ends the waits, where that is known: whoever has what the others wait for waits
 /// here, too; and whoever brings work does not.
 fn ended_by(evidence: &Evidence) -> Option<Why> {
     match evidence.is_by_insiders()? {
         true => Some(Why::OneAnother),
-        false if evidence.is_shallow() && !evidence.crosses => Some(Why::Brought),
+        false if evidence.is_brought() => Some(Why::Brought),
         false => None,
     }
 }
@@ -385,9 +405,11 @@ fn one_another(evidence: &Evidence) -> Option<Why> {
     if !object.is_never_all() || !mostly_came {
         return None;
     }
+    // Nobody was seen to end the waits.
+    let may_be_loop = evidence.woken_ns == 0 && evidence.is_of_framework();
     Some(match evidence.queue {
         _ if evidence.is_nameless() => Why::Nameless,
-        _ if !evidence.is_shallow() => Why::OneAnother,
+        _ if !evidence.is_shallow() && !may_be_loop => Why::OneAnother,
         Queue::Takes => Why::BusyQueue,
         _ if evidence.outsiders != 0 => Why::Outsiders,
         _ if object.most >= object.threads => Why::BusyQueue,

@@ -42,10 +42,13 @@ pub struct Evidence {
     /// Of `wait_ns`, the waits of which it is known who ended them, without those that one
     /// who takes from a queue ends for the next one.
     pub woken_ns: u64,
-    /// Of those, the waits that were ended by threads which wait here, too.
+    /// Of those, the waits that were ended by threads which wait here, too, and have what
+    /// others wait for.
     pub by_insiders_ns: u64,
     /// Waits of the same threads elsewhere, those for locks included.
     pub elsewhere: u64,
+    /// How many of those have deep stacks, as where work is done.
+    pub deep: u64,
     /// How long the threads lived, in ns; 0 if that is not known.
     pub life_ns: u64,
     /// How long of `wait_ns` they waited for an object that no other thread ever
@@ -101,12 +104,25 @@ impl Overlap {
 /// Whether a stack of so many frames of the program is one that a thread's loop
 /// has.
 const LOOP_FRAMES: u32 = 5;
+/// The same of a framework's threads, where they wait elsewhere much deeper.
+const FRAMEWORK_FRAMES: u32 = 8;
+/// Who ends waits at work, and not where it gives back what it had, has so many frames more.
+pub(super) const DEEPER_FRAMES: u32 = 4;
+/// Fewer waits do not tell where threads wait otherwise.
+const LEAST_DEEP: u64 = 10;
 
 impl Evidence {
     /// Whether the stack is one that a thread's own loop has: few frames, always
     /// the same.
     pub fn is_shallow(&self) -> bool {
         self.frames <= LOOP_FRAMES && self.stacks <= 1
+    }
+
+    /// Whether the stack is that of a loop from which the threads go far deeper for their work:
+    /// few frames, always the same, and most of their other waits have many more.
+    pub fn is_above_work(&self) -> bool {
+        let is_deep = self.deep >= LEAST_DEEP && !is_less(self.deep, 1, 2, self.elsewhere);
+        is_deep && self.is_of_framework()
     }
 
     /// Whether the threads spent at least half of their lives here.
@@ -129,6 +145,19 @@ impl Evidence {
     pub fn is_by_insiders(&self) -> Option<bool> {
         let is_known = self.wait_ns != 0 && !is_less(self.woken_ns, 1, 4, self.wait_ns);
         is_known.then(|| !is_less(self.by_insiders_ns, 1, 2, self.woken_ns))
+    }
+
+    /// Whether others bring what a loop of the thread's waits for.
+    pub fn is_brought(&self) -> bool {
+        let others_ns = self.woken_ns.saturating_sub(self.by_insiders_ns);
+        let is_most = !is_less(others_ns, 1, 2, self.wait_ns);
+        let is_nearly_all = is_most && is_part(self.by_insiders_ns, 1, 10, self.woken_ns);
+        !self.crosses && (self.is_shallow() || is_nearly_all && self.is_of_framework())
+    }
+
+    /// Whether the stack may be that of a framework's loop: always the same.
+    pub fn is_of_framework(&self) -> bool {
+        self.frames <= FRAMEWORK_FRAMES && self.stacks <= 1 && !self.crosses
     }
 
     /// How often a thread waited here again, and how often of that for an object

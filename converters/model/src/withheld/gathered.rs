@@ -1,7 +1,7 @@
 //! What is known of a place while logs are gone through.
 
 use super::{
-    evidence::{Evidence, Overlap, Queue},
+    evidence::{DEEPER_FRAMES, Evidence, Overlap, Queue},
     pass::SiteWaits,
     places::{Shape, asks, puts},
 };
@@ -56,8 +56,9 @@ pub(super) struct Gathered {
     lengths: BTreeMap<u8, u64>,
     /// Locks that are taken again after the waits.
     retaken: HashSet<u32>,
-    /// How long the waits were that a thread ended.
-    ended: BTreeMap<u32, u64>,
+    /// How long the waits were that a thread ended, by the frames of the program that it had
+    /// then.
+    ended: BTreeMap<(u32, u32), u64>,
 }
 
 /// What the assembly knows of others.
@@ -66,8 +67,8 @@ pub(super) trait Others {
     fn threads_at(&self, method: u32, object: u32) -> usize;
     /// When threads did so, all of those of a method where no object is given.
     fn overlap(&self, method: u32, object: Option<u32>) -> Overlap;
-    /// How often a thread waited, wherever.
-    fn waits_of(&self, thread: u32) -> u64;
+    /// How often a thread waited, wherever: in shallow stacks, and in deep ones.
+    fn waits_of(&self, thread: u32) -> [u64; 2];
     /// How long it lived, in ns, if that is known.
     fn life_ns(&self, thread: u32) -> Option<u64>;
     /// How many threads had to do with any of these locks, but never waited in
@@ -120,9 +121,9 @@ impl Gathered {
         self.retaken.insert(lock);
     }
 
-    /// A thread ended waits here that were so long.
-    pub(super) fn ended(&mut self, waker: u32, wait_ns: u64) {
-        let sum = self.ended.entry(waker).or_default();
+    /// A thread ended waits here that were so long, with so many frames of the program.
+    pub(super) fn ended(&mut self, (waker, frames): (u32, u32), wait_ns: u64) {
+        let sum = self.ended.entry((waker, frames)).or_default();
         *sum = sum.saturating_add(wait_ns);
     }
 
@@ -149,15 +150,19 @@ impl Gathered {
         known.objects = objects.len() as u64;
         known.pairs = pairs.len() as u64;
         let of_threads = threads.iter().map(|&thread| others.waits_of(thread));
-        let all_waits = of_threads.fold(0, u64::saturating_add);
-        known.elsewhere = all_waits.saturating_sub(known.waits);
+        let [shallow, deep] = of_threads.fold([0u64; 2], |sums, more| {
+            [sums[0].saturating_add(more[0]), sums[1].saturating_add(more[1])]
+        });
+        known.elsewhere = shallow.saturating_add(deep).saturating_sub(known.waits);
+        known.deep = deep.min(known.elsewhere);
         let lives: Option<Vec<u64>> = threads.iter().map(|&it| others.life_ns(it)).collect();
         known.life_ns = lives.unwrap_or_default().into_iter().fold(0, u64::saturating_add);
         self.add_overlaps(&mut known, others);
         let methods = self.waited.keys().map(|waiter| waiter.method).collect();
-        for (&waker, &wait_ns) in &self.ended {
+        for (&(waker, frames), &wait_ns) in &self.ended {
             known.woken_ns = known.woken_ns.saturating_add(wait_ns);
-            if others.is_insider(waker, &methods) {
+            let is_at_work = known.frames.saturating_add(DEEPER_FRAMES) <= frames;
+            if others.is_insider(waker, &methods) && !is_at_work {
                 known.by_insiders_ns = known.by_insiders_ns.saturating_add(wait_ns);
             }
         }

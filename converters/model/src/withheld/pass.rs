@@ -86,8 +86,8 @@ pub(super) struct Seen {
     pub(super) sites: Table<(u32, u32), SiteWaits>,
     /// Threads that waited at sites which touch a lock, and these sites.
     pub(super) touched: HashSet<(u32, u32)>,
-    /// How many waits each thread had, wherever.
-    pub(super) waits: Vec<u64>,
+    /// How many waits each thread had, wherever: in shallow stacks, and in deep ones.
+    pub(super) waits: Vec<[u64; 2]>,
     /// How many waits at a place took about how long.
     pub(super) lengths: Table<(u32, u8), u64>,
     /// When threads waited, by thread and site.
@@ -134,12 +134,19 @@ pub(crate) struct Gather<'a> {
     log: &'a Recording,
     asked: Asked,
     roles: Vec<Role>,
+    /// By site: whether its stack is deep.
+    deep: Vec<bool>,
     seen: Mutex<Seen>,
 }
 
 impl<'a> Gather<'a> {
-    pub(super) fn new(log: &'a Recording, asked: Asked, roles: Vec<Role>) -> Gather<'a> {
-        Gather { log, asked, roles, seen: Mutex::default() }
+    pub(super) fn new(
+        log: &'a Recording,
+        asked: Asked,
+        roles: Vec<Role>,
+        deep: Vec<bool>,
+    ) -> Gather<'a> {
+        Gather { log, asked, roles, deep, seen: Mutex::default() }
     }
 
     /// What was seen, once the pass is over.
@@ -155,7 +162,7 @@ impl Question for Gather<'_> {
         Self: 'q;
 
     fn visitor(&self) -> Worker<'_> {
-        Worker::new(self.log, &self.asked, &self.roles)
+        Worker::new(self)
     }
 
     fn take(&self, worker: Worker<'_>) {
@@ -171,9 +178,10 @@ impl Seen {
         }
         self.touched.extend(other.touched);
         if self.waits.len() < other.waits.len() {
-            self.waits.resize(other.waits.len(), 0);
+            self.waits.resize(other.waits.len(), [0; 2]);
         }
-        for (sum, more) in self.waits.iter_mut().zip(other.waits) {
+        let sums = self.waits.iter_mut().flatten();
+        for (sum, more) in sums.zip(other.waits.into_iter().flatten()) {
             *sum = sum.saturating_add(more);
         }
         for (key, more) in other.lengths {
@@ -198,6 +206,7 @@ pub(crate) struct Worker<'a> {
     asked: &'a Asked,
     window: Window,
     roles: &'a [Role],
+    deep: &'a [bool],
     seen: Seen,
     /// Who touched a site last, so that most need not be looked up.
     last_touch: Vec<u32>,
@@ -206,12 +215,13 @@ pub(crate) struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    fn new(log: &'a Recording, asked: &'a Asked, roles: &'a [Role]) -> Worker<'a> {
+    fn new(gather: &'a Gather<'a>) -> Worker<'a> {
+        let Gather { log, asked, roles, deep, .. } = gather;
         let (threads, window) = (log.definitions().threads().len().max(1), asked.window);
-        let seen = Seen { waits: vec![0; threads], ..Seen::default() };
+        let seen = Seen { waits: vec![[0; 2]; threads], ..Seen::default() };
         let (last_touch, last) =
             (vec![u32::MAX; roles.len()], vec![Default::default(); roles.len()]);
-        Worker { log, asked, window, roles, seen, last_touch, last }
+        Worker { log, asked, window, roles, deep, seen, last_touch, last }
     }
 
     /// The thread, or the unknown one if it is not defined: made-up ids shall
@@ -221,9 +231,11 @@ impl<'a> Worker<'a> {
         if is_known { thread } else { UNKNOWN }
     }
 
-    fn count(&mut self, thread: u32, waits: u64) {
+    fn count(&mut self, thread: u32, site: u32, waits: u64) {
         let known = self.known(thread);
-        if let Some(sum) = self.seen.waits.get_mut(known as usize) {
+        let is_deep = self.deep.get(site as usize).copied().unwrap_or(false);
+        if let Some(sums) = self.seen.waits.get_mut(known as usize) {
+            let sum = &mut sums[usize::from(is_deep)];
             *sum = sum.saturating_add(waits);
         }
     }
@@ -231,10 +243,10 @@ impl<'a> Worker<'a> {
     #[inline]
     fn wait(&mut self, event: &Event) {
         match self.roles.get(event.site as usize) {
-            Some(Role::Elsewhere) => self.count(event.thread, 1),
+            Some(Role::Elsewhere) => self.count(event.thread, event.site, 1),
             Some(Role::Touches) => {
                 self.touch(event.thread, event.site);
-                self.count(event.thread, 1);
+                self.count(event.thread, event.site, 1);
             }
             Some(Role::Signalled) => self.signalled(event.thread, event.site, 1),
             Some(&Role::Judged(place)) => self.judged(event, place),
@@ -258,7 +270,7 @@ impl<'a> Worker<'a> {
     }
 
     fn judged(&mut self, event: &Event, place: u32) {
-        self.count(event.thread, 1);
+        self.count(event.thread, event.site, 1);
         let key = (self.known(event.thread), event.site);
         let kind = self.log.definitions().sites().get(event.site).map(|site| site.kind);
         let is_told = kind == Some(WaitKind::ObjectWait) || event.outcome != Outcome::Granted;
@@ -333,14 +345,14 @@ impl Visitor for Worker<'_> {
     fn cell(&mut self, cell: &Cell) {
         let (thread, site) = (cell.thread, cell.site);
         match self.roles.get(site as usize) {
-            Some(Role::Elsewhere) => self.count(thread, cell.count),
+            Some(Role::Elsewhere) => self.count(thread, site, cell.count),
             Some(Role::Touches) => {
                 self.touch(thread, site);
-                self.count(thread, cell.count);
+                self.count(thread, site, cell.count);
             }
             Some(Role::Signalled) => self.signalled(thread, site, cell.count),
             Some(Role::Judged(_)) => {
-                self.count(thread, cell.count);
+                self.count(thread, site, cell.count);
                 let part = self.window.part_of_cell(cell);
                 self.seen.sites.entry((self.known(thread), site)).or_default().add(&SiteWaits {
                     count: cell.count,

@@ -64,6 +64,9 @@ impl Shape {
     }
 }
 
+/// Fewer frames of the program may be those of a loop of some framework.
+const DEEP_FRAMES: u32 = 12;
+
 /// Stacks are read so far, which is farther than most are recorded; a log that is
 /// made up may have any.
 const MAX_FRAMES: usize = 512;
@@ -115,6 +118,22 @@ impl Shapes {
         }
         shape.is_cut = at == CUT_STACK || left == 0;
         shape
+    }
+
+    /// For each site whether so many frames of the program lead to it as to where work is
+    /// done, and not as to where a thread's loop waits for some.
+    pub(super) fn deep(&self, log: &Recording) -> Vec<bool> {
+        let mut deep = vec![false; log.definitions().sites().len()];
+        let mut stacks: HashMap<u32, bool> = HashMap::new();
+        for (id, site) in log.definitions().sites().iter() {
+            let is_deep = stacks
+                .entry(site.stack)
+                .or_insert_with(|| self.shape(log, site.stack).frames >= DEEP_FRAMES);
+            if let Some(known) = deep.get_mut(id as usize) {
+                *known = *is_deep;
+            }
+        }
+        deep
     }
 
     /// Whether the innermost method of the program is in other packages than the outermost

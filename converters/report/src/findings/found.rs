@@ -3,8 +3,8 @@
 use super::{
     axis::Axis, busy::GroupTime, chains::WaitChains, collections::Collected, delay::Delays,
     groups::LockGroups, histogram::Histogram, near_misses, other_waits::OtherWaits,
-    owners::OwnedWait, ranks::shows, sampled::SampledInterval, short_names::ShortNames,
-    trace::Recorded,
+    owners::OwnedWait, program::ProgramCode, ranks::shows, sampled::SampledInterval,
+    short_names::ShortNames, snapshots::Snapshots, trace::Recorded,
 };
 use std::collections::BTreeMap;
 use tyrion_formats::{Owners, Recording, event_log};
@@ -24,6 +24,8 @@ pub struct Findings<'a> {
     pub groups: LockGroups,
     /// Which classes can be named without their packages.
     pub short_names: ShortNames,
+    /// Which code is the program's own.
+    pub program: ProgramCode,
     /// The time that the logs span.
     pub axis: Axis,
     /// How long waits took, by lock group and kind.
@@ -56,6 +58,8 @@ pub struct Findings<'a> {
     pub trace: Recorded,
     /// Trace mode: near misses; `None` if no log tells, or nobody asked for them.
     pub(crate) near_misses: Option<near_misses::Scan>,
+    /// What threads were doing in the few snapshots that nobody asked for.
+    pub snapshots: Snapshots,
     /// What threads were doing in each interval, in the order of time. Empty
     /// where no thread was sampled.
     pub sampled: Vec<SampledInterval>,

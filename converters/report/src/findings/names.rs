@@ -121,6 +121,19 @@ pub fn place_in(log: &Recording, stack: u32) -> String {
     }
 }
 
+/// Where all threads begin, whatever they do.
+const BEGINNINGS: [&str; 2] = ["java.lang.Thread.run", "java.lang.VirtualThread.run"];
+
+/// Where the program was when it ended a wait: the innermost frame outside of what locks are
+/// made of. Empty if the stack has none: a pool's thread that has done its task shows nothing
+/// of it.
+pub fn waker_place<'f>(stack: impl IntoIterator<Item = &'f String>) -> String {
+    let tells = |frame: &&String| {
+        !is_machinery(frame) && !BEGINNINGS.iter().any(|start| frame.starts_with(start))
+    };
+    stack.into_iter().find(tells).cloned().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

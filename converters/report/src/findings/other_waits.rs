@@ -61,12 +61,14 @@ pub struct PlaceWaker {
     /// The group.
     pub threads: String,
     /// Where they were: the innermost frame outside of `java.util.concurrent`; empty
-    /// where no stack was taken.
+    /// where no stack was taken, or none is.
     pub at: String,
     /// The waits.
     pub waits: Delay,
     /// The stack with the most wait: the number of its log, and its id there.
     pub stack: (usize, u32),
+    /// The thread of the group that ended most of the wait, and of how much, in ns.
+    pub most: (String, u64),
 }
 
 /// What is gathered of a place.
@@ -77,7 +79,16 @@ struct Gathered {
     threads: BTreeSet<(u32, u64)>,
     stacks: Stacks,
     /// By the group of those who ended waits, and their place.
-    wakers: BTreeMap<(String, String), (Delay, Stacks)>,
+    wakers: BTreeMap<(String, String), WakerSums>,
+}
+
+/// What is gathered of those who ended waits.
+#[derive(Debug, Default)]
+struct WakerSums {
+    waits: Delay,
+    stacks: Stacks,
+    /// By thread, in ns.
+    threads: BTreeMap<String, u64>,
 }
 
 /// How long waits were, by log and stack, in ns.
@@ -147,23 +158,31 @@ fn add_wakers(
     wakes: &[OtherWakes],
     places: &mut BTreeMap<usize, Gathered>,
 ) {
-    let (mut groups, mut methods) = (HashMap::new(), HashMap::new());
+    let (mut threads, mut methods) = (HashMap::new(), HashMap::new());
     for wakes in wakes {
         let Some(gathered) = places.get_mut(&(wakes.place as usize)) else { continue };
-        let group = groups
-            .entry(wakes.waker)
-            .or_insert_with(|| thread_group(&Names(log).thread(wakes.waker)));
-        let at = methods.entry(wakes.stack).or_insert_with(|| names::place_in(log, wakes.stack));
-        let (sum, stacks) = gathered.wakers.entry((group.clone(), at.clone())).or_default();
-        *sum += Delay { count: wakes.count, wait_ns: wakes.wait_ns };
-        add(stacks, (run, wakes.stack), wakes.wait_ns);
+        let (thread, group) = threads.entry(wakes.waker).or_insert_with(|| {
+            let thread = Names(log).thread(wakes.waker);
+            let group = thread_group(&thread);
+            (thread, group)
+        });
+        let frames = || names::waker_place(&Names(log).stack(wakes.stack));
+        let at = methods.entry(wakes.stack).or_insert_with(frames);
+        let sums = gathered.wakers.entry((group.clone(), at.clone())).or_default();
+        sums.waits += Delay { count: wakes.count, wait_ns: wakes.wait_ns };
+        add(&mut sums.stacks, (run, wakes.stack), wakes.wait_ns);
+        let of_thread = sums.threads.entry(thread.clone()).or_default();
+        *of_thread = of_thread.saturating_add(wakes.wait_ns);
     }
 }
 
 impl Gathered {
     fn finish(self, place: usize, logs: &[Recording]) -> PlaceWaits {
-        let waker = |((threads, at), (waits, stacks)): ((String, String), (Delay, Stacks))| {
-            PlaceWaker { threads, at, waits, stack: hottest(stacks).unwrap_or_default().0 }
+        let waker = |((threads, at), sums): ((String, String), WakerSums)| {
+            // Of equal ones the first by name.
+            let most = sums.threads.into_iter().rev().max_by_key(|(_, ns)| *ns);
+            let stack = hottest(sums.stacks).unwrap_or_default().0;
+            PlaceWaker { threads, at, waits: sums.waits, stack, most: most.unwrap_or_default() }
         };
         let mut wakers: Vec<PlaceWaker> = self.wakers.into_iter().map(waker).collect();
         // Stable, so that equal ones stay in the order of names.

@@ -16,9 +16,11 @@ use super::{
     owners::AllOwners,
     pass::{self, Blames},
     pauses,
+    program::ProgramCode,
     ranks::Ranks,
     sampled::{self, Sampling},
     short_names::ShortNames,
+    snapshots::{SnapshotSums, SnapshotsOfLog},
     trace,
 };
 use crate::options::ReportOptions;
@@ -52,6 +54,8 @@ pub(super) fn find<'a>(
     let all_pauses = pauses::of(logs, &recordings);
     let mut collected = CollectedSums::new(logs, &recordings, filter);
     let mut following = Following::new(filter, &axis, &other_waits.judged, MOST);
+    let program = ProgramCode::of(logs, &aggregate.profile, &options.packages);
+    let mut snapshots = SnapshotSums::default();
     let mut sampling = Sampling::new(logs, filter, options, &aggregate);
     let mut looking =
         Looking::new(logs, &recordings, filter, options.near_ns).filter(|_| options.near_misses);
@@ -67,9 +71,11 @@ pub(super) fn find<'a>(
         let of_samples = sampling.as_ref().map(|it| it.asking((run, log), ids, withheld.0));
         let (near, next_ns) =
             looking.as_mut().map_or((None, u64::MAX), |it| it.asking(run, &recorded));
-        let all = ((asking, near), (gather, of_samples));
+        let unasked = SnapshotsOfLog::new(log, filter);
+        let all = ((asking, near), ((gather, unasked), of_samples));
         tyrion_model::pass::run(log, &all, Reading { next_ns, ..reading });
-        let ((asking, _), (gather, of_samples)) = all;
+        let ((asking, _), ((gather, unasked), of_samples)) = all;
+        snapshots.add(unasked, &other_waits.judged, run, &program);
         gather.finish(log);
         if let Some((sampling, of_samples)) = sampling.as_mut().zip(of_samples) {
             sampling.add(of_samples);
@@ -88,6 +94,7 @@ pub(super) fn find<'a>(
         None => sampled::as_one(filter, &aggregate, &axis),
     };
     Findings {
+        snapshots: snapshots.finish(),
         sampled,
         interval_ns: sampled::interval_ns(logs, filter, options),
         distributions: distributions(&ranks, &sums),
@@ -102,6 +109,7 @@ pub(super) fn find<'a>(
         near_misses: looking.map(Looking::finish),
         trace: recorded,
         short_names: ShortNames::of(logs),
+        program,
         logs,
         filter,
         aggregate,

@@ -10,6 +10,7 @@ use tyrion_model::filter::Filter;
 use tyrion_wire::{
     WaitKind,
     def::{id, place_flag},
+    sample::Snapshot,
     slot::Pending,
     trace::{AcquisitionCell, Held, Hold, Instance, Nest, nest_flag},
     wake::Wake,
@@ -191,6 +192,11 @@ impl Scenario {
         let site = self.log.site(kind, stack, lock).unwrap();
         let wake = Wake { waker, stack: waking, site, wait_ns: to_ns - from_ns, late_ns: 0 };
         self.log.note(self.lanes[&thread], 0, wake).unwrap();
+    }
+
+    /// What a thread was seen doing where nobody asked for samples.
+    pub(super) fn snapshot(&mut self, thread: u32, at_ns: u64, snapshot: Snapshot) {
+        self.log.note(self.lanes[&thread], START_NS + at_ns, snapshot).unwrap();
     }
 
     /// A wait that has not ended; its start counts from that of the scenario.

@@ -11,6 +11,7 @@ mod guilty;
 mod instead;
 mod machine;
 mod next;
+mod pinned;
 mod place;
 mod stuck;
 mod withheld;
@@ -26,6 +27,7 @@ pub use codes::{Advice, Kind};
 pub use guilty::{Cause, Certainty, GuiltyLock, KnownBy};
 pub use instead::{Activity, Instead};
 use machine::Machine;
+pub use pinned::Pinned;
 use serde::Serialize;
 pub use stuck::Unanswered;
 use tyrion_wire::WaitKind;
@@ -71,6 +73,8 @@ pub enum Finding {
     /// Threads lost at least 5 % of their time to waits that are not for a lock, and more than
     /// to locks.
     OtherWaits,
+    /// Virtual threads kept half of their carriers, or more, while they waited.
+    Pinned,
     /// They lost hardly any.
     NotLocks,
     /// A filter selected only some of the waits, so nothing can be concluded.
@@ -101,8 +105,13 @@ pub struct Verdict {
     /// The method or the threads that have it, or that end the waits. Empty if that is not
     /// known.
     pub holder: String,
+    /// The program's own method in the stack of the holder, or, from samples, where whoever
+    /// ends the waits mostly is. Empty if that is `holder`, or is not known.
+    pub holder_own: String,
     /// The method in which threads wait.
     pub waiter: String,
+    /// The program's own method that called it. Empty if that is `waiter`, or is not known.
+    pub waiter_own: String,
     /// What mends it, in one word.
     pub advice: Advice,
     /// How certain that is.
@@ -130,6 +139,9 @@ pub struct Verdict {
     /// What was lost to waits that are not for a lock, as section `withheld` counts them.
     /// `null` if nothing was.
     pub withheld: Option<WithheldLoss>,
+    /// Virtual threads that kept their carriers while they waited. `null` if those were less
+    /// than half of the carriers.
+    pub pinned: Option<Pinned>,
     /// What takes the time if locks do not. `null` if locks do.
     pub instead: Option<Instead>,
     /// The number of processors that the JVM saw. `null` if the logs do not say.
@@ -187,6 +199,7 @@ impl Verdict {
         verdict.most_lost = most_lost(findings);
         verdict.lock = guilty::find(findings, &machine);
         verdict.withheld = withheld::find(findings, &overview);
+        verdict.pinned = pinned::find(findings);
         let stuck = stuck::find(findings);
         verdict.unanswered = stuck.unanswered.clone();
         verdict.finding = verdict.judge(findings, &stuck);
@@ -200,7 +213,8 @@ impl Verdict {
     }
 
     fn set(&mut self, codes: Codes) {
-        let Codes { kind, name, holder, waiter, advice, certainty } = codes;
+        let Codes { kind, name, holder, holder_own, waiter, waiter_own, advice, certainty } = codes;
+        (self.holder_own, self.waiter_own) = (holder_own, waiter_own);
         (self.kind, self.advice, self.certainty) = (kind, advice, certainty);
         (self.name, self.holder, self.waiter) = (name, holder, waiter);
     }
@@ -219,6 +233,8 @@ impl Verdict {
             Finding::Selected
         } else if findings.lacks_times() && self.contended != 0 {
             Finding::NotTimed
+        } else if self.pinned.is_some() && share < LITTLE {
+            Finding::Pinned
         } else if self.loses_more_to_other_waits() {
             Finding::OtherWaits
         } else if is_below(NOTHING, NOTHING_OF_A_GROUP) {

@@ -201,6 +201,9 @@ pub struct PlaceEvidence {
     pub stacks: u64,
     /// Waits of the same threads elsewhere, those for locks included.
     pub elsewhere: u64,
+    /// How many of those had at least twelve methods of the program on the stack, as where work
+    /// is done.
+    pub deep: u64,
     /// The share of their lives that the threads spent here. `null` when it is not known how
     /// long they lived.
     pub life_share: Option<f64>,
@@ -253,6 +256,47 @@ impl WokenBy {
             wait_share: share(waker.waits.wait_ns, all_ns),
             stack: log.map_or_else(Vec::new, |log| Names(log).stack(stack)),
         }
+    }
+}
+
+/// A smaller share of the waits at a place is not worth a sentence.
+const LEAST: f64 = 0.25;
+/// From this share of what its group ended on, a thread is named by itself.
+pub(super) const ALONE: f64 = 0.75;
+/// From this share of what threads ended on, it is told where they were.
+const MOST: f64 = 0.5;
+
+impl WokenBy {
+    /// Who ended most of the waits at a place, if they ended a quarter at least: a group, or
+    /// the one of its threads that ended nearly all of that.
+    pub fn most_of(findings: &Findings<'_>, waits: &PlaceWaits) -> Option<WokenBy> {
+        let mut groups: BTreeMap<&str, Vec<&PlaceWaker>> = BTreeMap::new();
+        for waker in &waits.wakers {
+            groups.entry(&waker.threads).or_default().push(waker);
+        }
+        let sum = |wakers: &[&PlaceWaker]| {
+            let mut sum = Delay::default();
+            wakers.iter().for_each(|waker| sum += waker.waits);
+            sum
+        };
+        // Of equal ones the first by name.
+        let (_, wakers) = groups.into_iter().rev().max_by_key(|(_, it)| sum(it).wait_ns)?;
+        let (all, first) = (sum(&wakers), wakers.first()?);
+        let mut by = WokenBy::of(findings, first, waits.waits.wait_ns);
+        let of_first_ns = by.wait_ns;
+        (by.waits, by.wait_ns) = (all.count, all.wait_ns);
+        by.wait_share = share(all.wait_ns, waits.waits.wait_ns);
+        by.at = by.at.filter(|_| share(of_first_ns, all.wait_ns) >= MOST);
+        let mut threads: BTreeMap<&str, u64> = BTreeMap::new();
+        for (thread, ns) in wakers.iter().map(|waker| &waker.most) {
+            let sum = threads.entry(thread).or_default();
+            *sum = sum.saturating_add(*ns);
+        }
+        let one = threads.into_iter().rev().max_by_key(|(_, ns)| *ns);
+        if let Some((one, _)) = one.filter(|(_, ns)| share(*ns, all.wait_ns) >= ALONE) {
+            one.clone_into(&mut by.threads);
+        }
+        (by.wait_share >= LEAST).then_some(by)
     }
 }
 
@@ -364,6 +408,7 @@ impl PlaceEvidence {
             frames: evidence.frames,
             stacks: evidence.stacks,
             elsewhere: evidence.elsewhere,
+            deep: evidence.deep,
             life_share: evidence.life_share(),
             most_at_once: most,
             of_threads: threads,

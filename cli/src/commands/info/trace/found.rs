@@ -81,7 +81,7 @@ impl TraceRecords {
 
     fn add(&mut self, traced: &Noted<Note<'_>>, is_virtual: bool, wanted: impl Fn() -> bool) {
         match &traced.record {
-            Note::Sample(_) | Note::Wake(_) | Note::Holder(_) => return,
+            Note::Sample(_) | Note::Snapshot(_) | Note::Wake(_) | Note::Holder(_) => return,
             _ => self.records += 1,
         }
         match &traced.record {

@@ -101,6 +101,66 @@ fn scenarios() -> Vec<(&'static str, Evidence, Why)> {
             Why::Brought,
         ),
         (
+            "the same of a framework with more frames",
+            Evidence {
+                frames: 7,
+                woken_ns: 30 * S,
+                by_insiders_ns: S,
+                object: overlap(10, 9, 9 * S),
+                ..borrowers()
+            },
+            Why::Brought,
+        ),
+        (
+            "the same with so many that it may be work",
+            Evidence {
+                frames: 9,
+                woken_ns: 30 * S,
+                by_insiders_ns: S,
+                object: overlap(10, 9, 9 * S),
+                ..borrowers()
+            },
+            Why::OneAnother,
+        ),
+        (
+            "the same of a framework whose own threads bring the work, deep in what they do",
+            Evidence {
+                woken_ns: 40 * S,
+                by_insiders_ns: 40 * S,
+                elsewhere: 500,
+                deep: 300,
+                ..borrowers()
+            },
+            Why::AboveWork,
+        ),
+        (
+            "the same in a library that the threads' own code calls",
+            Evidence {
+                woken_ns: 40 * S,
+                by_insiders_ns: 40 * S,
+                elsewhere: 500,
+                deep: 300,
+                crosses: true,
+                ..borrowers()
+            },
+            Why::OneAnother,
+        ),
+        (
+            "a library's pool whose clients all give up",
+            Evidence { timed_out: 790, crosses: true, ..borrowers() },
+            Why::Unanswered,
+        ),
+        (
+            "a loop that several own workers have, which find nothing",
+            Evidence { timed_out: 790, ..borrowers() },
+            Why::TimedOut,
+        ),
+        (
+            "workers of a framework that were never all idle, and nobody knows why they go on",
+            Evidence { frames: 7, object: overlap(8, 8, 9 * S), ..borrowers() },
+            Why::BusyQueue,
+        ),
+        (
             "a pool that is a queue, to which the borrowers themselves return things",
             Evidence {
                 queue: Queue::Takes,

@@ -1,7 +1,7 @@
 //! The verdict in codes, for machines: what words may say in many ways.
 
 use super::{
-    Activity, Cause, Certainty, Finding, GuiltyLock, Instead, KnownBy, Unanswered, Verdict,
+    Activity, Cause, Certainty, Finding, GuiltyLock, Instead, KnownBy, Pinned, Unanswered, Verdict,
     WithheldLoss, stuck::Stuck,
 };
 use crate::{
@@ -35,6 +35,8 @@ pub enum Kind {
     CollectsGarbage,
     /// It waits for an answer from outside: a socket, a file, a process.
     Outside,
+    /// Virtual threads keep their carriers while they wait.
+    Pinned,
     /// More threads want to run than there are processors.
     Processors,
     /// What was recorded does not decide.
@@ -66,6 +68,8 @@ pub enum Advice {
     ReturnAlways,
     /// Have another pool for what is waited for in tasks of this one.
     SeparatePool,
+    /// Let virtual threads wait where they do not keep their carriers.
+    Unpin,
     /// Run fewer threads.
     FewerThreads,
     /// Make less garbage, or have a larger heap.
@@ -87,7 +91,9 @@ pub(super) struct Codes {
     pub(super) kind: Kind,
     pub(super) name: String,
     pub(super) holder: String,
+    pub(super) holder_own: String,
     pub(super) waiter: String,
+    pub(super) waiter_own: String,
     pub(super) advice: Advice,
     pub(super) certainty: Certainty,
 }
@@ -102,6 +108,7 @@ impl Codes {
             Finding::Unanswered => {
                 verdict.unanswered.as_ref().map(of_unanswered).unwrap_or_default()
             }
+            Finding::Pinned => verdict.pinned.as_ref().map(of_pinned).unwrap_or_default(),
             Finding::OtherWaits => verdict.withheld.as_ref().map(of_withheld).unwrap_or_default(),
             Finding::Locks | Finding::NotTimed => {
                 of_collections().or(verdict.lock.as_ref().map(of_lock)).unwrap_or_default()
@@ -128,6 +135,7 @@ fn of_deadlock(stuck: &Stuck) -> Codes {
         waiter: all(|it| it.place().to_owned()),
         advice: if is_of_classes { Advice::InitializeEarlier } else { Advice::SameOrder },
         certainty: if is_inferred { Certainty::Inferred } else { Certainty::Exact },
+        ..Codes::default()
     }
 }
 
@@ -141,6 +149,7 @@ fn of_waiting(stuck: &Stuck) -> Codes {
         waiter: first.place().to_owned(),
         advice: if is_owned { Advice::ShortenHold } else { Advice::Signal },
         certainty: if is_owned { Certainty::Exact } else { Certainty::Inferred },
+        ..Codes::default()
     }
 }
 
@@ -150,12 +159,26 @@ fn of_unanswered(stuck: &Unanswered) -> Codes {
         name: if stuck.class.is_empty() { stuck.place.clone() } else { stuck.class.clone() },
         holder: String::new(),
         waiter: stuck.place.clone(),
+        waiter_own: stuck.own_place.clone(),
         advice: match (stuck.is_in_pool, stuck.was_returned) {
             (_, true) => Advice::ReturnAlways,
             (true, false) => Advice::SeparatePool,
             (false, false) => Advice::Signal,
         },
         certainty: Certainty::Inferred,
+        ..Codes::default()
+    }
+}
+
+fn of_pinned(pinned: &Pinned) -> Codes {
+    Codes {
+        kind: Kind::Pinned,
+        name: "carriers of virtual threads".to_owned(),
+        holder: pinned.place.clone(),
+        holder_own: pinned.own_place.clone(),
+        advice: Advice::Unpin,
+        certainty: Certainty::Estimated,
+        ..Codes::default()
     }
 }
 
@@ -172,7 +195,13 @@ fn of_withheld(loss: &WithheldLoss) -> Codes {
             class => format!("{class} in {}", loss.place),
         },
         holder: holder.unwrap_or_default(),
+        holder_own: [&loss.meanwhile, &loss.waker_own]
+            .into_iter()
+            .find(|it| !it.is_empty())
+            .cloned()
+            .unwrap_or_default(),
         waiter: loss.place.clone(),
+        waiter_own: loss.own_place.clone(),
         advice: match loss.why {
             "hands-over" => Advice::DrainFaster,
             "one-another" => Advice::LargerPool,
@@ -205,7 +234,9 @@ fn of_lock(lock: &GuiltyLock) -> Codes {
         kind,
         name: name_of(&lock.lock),
         holder,
+        holder_own: lock.holder_own.clone(),
         waiter: lock.waiter.clone(),
+        waiter_own: lock.waiter_own.clone(),
         advice,
         certainty,
     }
@@ -216,10 +247,9 @@ fn of_instead(instead: &Instead) -> Codes {
         Activity::FewProcessors => (Kind::Processors, Advice::FewerThreads),
         Activity::Computing | Activity::ComputingOnSome => (Kind::Computes, Advice::ProfileCpu),
         Activity::Native => (Kind::Outside, Advice::LookOutside),
-        Activity::Idle => (Kind::Idle, Advice::Nothing),
-        Activity::Sleeping | Activity::Waiting | Activity::Unknown => {
-            (Kind::Unclear, Advice::RecordMore)
-        }
+        // What sleeps waits for nobody.
+        Activity::Idle | Activity::Sleeping => (Kind::Idle, Advice::Nothing),
+        Activity::Waiting | Activity::Unknown => (Kind::Unclear, Advice::RecordMore),
     };
     let name = instead.place.clone();
     Codes { kind, waiter: name.clone(), name, advice, ..Codes::default() }

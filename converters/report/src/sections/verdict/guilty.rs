@@ -119,12 +119,17 @@ pub struct GuiltyLock {
     /// Where threads waited longest: the innermost frame outside
     /// `java.util.concurrent`.
     pub waiter: String,
+    /// The innermost frame of the program's own code in the stack of most of the waits there.
+    /// Empty if that is `waiter`, or if there is none, or none is known.
+    pub waiter_own: String,
     /// The stacks are not of those who waited, but of those who released it.
     #[serde(skip)]
     pub is_of_releases: bool,
     /// Where the threads to which most wait is charged released the lock; otherwise
     /// where it is most likely held. Empty if that is not known.
     pub holder: String,
+    /// The same as `waiter_own`, for the holder.
+    pub holder_own: String,
     /// Where the holder was most of the time while it had the lock: the innermost frame of
     /// those that the agent looked at. Empty if it looked at none, or if that is where the lock
     /// was taken.
@@ -193,7 +198,8 @@ pub(super) fn find(findings: &Findings<'_>, machine: &Machine) -> Option<GuiltyL
     kinds.sort_by_key(|(_, wait_ns)| Reverse(*wait_ns));
     let is_of_releases =
         waits.stacks.keys().all(|&stack| names::is_release(findings.profile(), stack));
-    let (waiter, waiter_ns) = hottest_place(findings, waits.stacks)?;
+    let (waiter, waiter_ns) = hottest_place(findings, waits.stacks.clone())?;
+    let waiter_own = own(findings, &waiter, waits.stacks);
     let mut guilty = GuiltyLock {
         lock: findings.groups.lock_ref(group),
         kinds: kinds.iter().map(|(kind, _)| kind.name()).collect(),
@@ -204,6 +210,7 @@ pub(super) fn find(findings: &Findings<'_>, machine: &Machine) -> Option<GuiltyL
         mean_wait_ns: mean(waits.wait_ns, waits.contended),
         waiting_threads: waits.threads.len() as u64,
         waiter,
+        waiter_own,
         is_of_releases,
         ..GuiltyLock::default()
     };
@@ -290,6 +297,32 @@ fn holds(findings: &Findings<'_>, group: u32) -> Option<Holds> {
     (holds.acquisitions != 0 && holds.measured != 0).then_some(holds)
 }
 
+/// The program's own code in the stack of most of the waits at a place, if that is another
+/// frame.
+fn own(findings: &Findings<'_>, place: &str, stacks: HashMap<u32, u64>) -> String {
+    let profile = findings.profile();
+    let there = stacks.into_iter().filter(|(stack, _)| names::place(profile, *stack) == place);
+    let most = there.max_by_key(|&(stack, ns)| (ns, Reverse(stack)));
+    let frames = most.map_or_else(Vec::new, |(stack, _)| names::stack(profile, stack));
+    let own = findings.program.frame(&frames).filter(|own| *own != place);
+    own.unwrap_or_default().to_owned()
+}
+
+/// The same of who had a lock: in the frames from the one that has taken it.
+fn own_above<'b>(
+    findings: &Findings<'_>,
+    place: &str,
+    rows: impl Iterator<Item = &'b BlameRow>,
+) -> String {
+    let Some(row) = rows.max_by_key(|row| (row.blamed_ns, Reverse(row.stack))) else {
+        return String::new();
+    };
+    let frames = names::stack(findings.profile(), row.stack);
+    let taken = frames.get(row.above as usize..).unwrap_or_default();
+    let own = findings.program.frame(taken).filter(|own| *own != place);
+    own.unwrap_or_default().to_owned()
+}
+
 impl GuiltyLock {
     /// Who holds it, as far as that is known.
     ///
@@ -313,6 +346,8 @@ impl GuiltyLock {
         };
         if let Some((holder, _)) = charged.filter(|(holder, ns)| is_known(holder, *ns)) {
             self.holder_known_by = if is_asked { KnownBy::Asked } else { KnownBy::Charged };
+            let there = blames.clone().filter(|it| at(it) == holder);
+            self.holder_own = own_above(findings, &holder, there);
             if is_asked {
                 self.find_meanwhile(findings, blames, &holder);
             }

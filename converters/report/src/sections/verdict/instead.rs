@@ -3,7 +3,7 @@
 use super::{super::overview::Overview, machine::Machine};
 use crate::{Findings, findings::names};
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use tyrion_model::{
     profile::State,
     withheld::{Verdict, Why},
@@ -67,45 +67,68 @@ impl Instead {
     /// From what was found.
     pub(super) fn of(findings: &Findings<'_>, overview: &Overview, machine: &Machine) -> Instead {
         let has_samples = findings.profile().has_samples;
-        let runnable_threads = machine.runnable;
-        let activity = match has_samples {
-            true => sampled(&States::of(findings), machine),
-            false => unsampled(findings, overview, machine),
+        let states = States::of(findings);
+        let activity = match &states {
+            Some(states) => sampled(states, machine),
+            None => unsampled(findings, overview, machine),
         };
         let (place, place_share) = match activity_state(activity) {
             Some(state) if has_samples => hottest(findings, state),
+            Some(state) if states.is_some() => hottest_seen(findings, state),
             _ => (String::new(), None),
         };
-        Instead { activity, cores: machine.cores(), runnable_threads, place, place_share }
+        let (cores, runnable_threads) = (machine.cores(), machine.runnable);
+        Instead { activity, cores, runnable_threads, place, place_share }
     }
 }
 
 /// Real time by state, idle threads included.
-struct States([u64; State::ALL.len()]);
+struct States {
+    by_state: [u64; State::ALL.len()],
+    /// How long it was looked at, in ns.
+    duration_ns: u64,
+}
 
 impl States {
-    fn of(findings: &Findings<'_>) -> States {
-        States(State::ALL.map(|state| findings.aggregate.state(state).wall_ns))
+    /// By samples, or else by snapshots, if there are any.
+    fn of(findings: &Findings<'_>) -> Option<States> {
+        let duration_ns = findings.axis.duration_ns.max(1);
+        let by_state = match findings.profile().has_samples {
+            true => State::ALL.map(|state| findings.aggregate.state(state).wall_ns),
+            false if findings.snapshots.rows.is_empty() => return None,
+            false => State::ALL.map(|state| findings.snapshots.of_state(state)),
+        };
+        Some(States { by_state, duration_ns })
     }
 
     fn of_state(&self, state: State) -> u64 {
-        State::ALL.iter().zip(self.0).find(|(it, _)| **it == state).map_or(0, |(_, ns)| ns)
+        State::ALL.iter().zip(self.by_state).find(|(it, _)| **it == state).map_or(0, |(_, ns)| ns)
     }
 
     fn share(&self, state: State) -> f64 {
-        let all_ns = self.0.iter().fold(0u64, |sum, ns| sum.saturating_add(*ns));
+        let all_ns = self.by_state.iter().fold(0u64, |sum, ns| sum.saturating_add(*ns));
         if all_ns == 0 { 0.0 } else { self.of_state(state) as f64 / all_ns as f64 }
+    }
+
+    /// How many threads were in a state on average.
+    fn threads(&self, state: State) -> f64 {
+        self.of_state(state) as f64 / self.duration_ns as f64
     }
 }
 
 /// What samples and CPU time say.
 fn sampled(states: &States, machine: &Machine) -> Activity {
-    let want = machine.runnable.unwrap_or(0.0);
+    let want = states.threads(State::Running);
     if machine.is_saturated() && want >= ONE_CORE {
         let gets = machine.cores().unwrap_or(f64::MAX);
-        return if want >= TOO_MANY * gets { Activity::FewProcessors } else { Activity::Computing };
+        // What other programs use is no fault of this one's.
+        let is_own = machine.is_short_of_processors() || machine.cores().is_none();
+        return match is_own && want >= TOO_MANY * gets {
+            true => Activity::FewProcessors,
+            false => Activity::Computing,
+        };
     }
-    let computes = machine.cores().or(machine.runnable).is_some_and(|cores| cores >= ONE_CORE);
+    let computes = machine.cores().unwrap_or(want) >= ONE_CORE;
     if computes {
         return Activity::ComputingOnSome;
     }
@@ -120,7 +143,8 @@ fn sampled(states: &States, machine: &Machine) -> Activity {
         (waiting, Activity::Waiting),
     ];
     // Hardly anybody was seen, as in recordings that show only threads that run.
-    let seen = machine.cores().is_some() || machine.seen >= IDLE_CORES;
+    let ran = states.threads(State::Running) + states.threads(State::Native);
+    let seen = machine.cores().is_some() || ran >= IDLE_CORES;
     let sum_ns = all.iter().fold(0u64, |sum, (ns, _)| sum.saturating_add(*ns));
     let most = all.into_iter().rev().max_by_key(|(ns, _)| *ns);
     match most {
@@ -190,5 +214,23 @@ fn hottest(findings: &Findings<'_>, state: State) -> (String, Option<f64>) {
     match most.filter(|(ns, _)| *ns != 0) {
         Some((ns, name)) => (name, Some(ns as f64 / all_ns as f64)),
         None => (String::new(), None),
+    }
+}
+
+/// The same in snapshots that nobody asked for.
+fn hottest_seen(findings: &Findings<'_>, state: State) -> (String, Option<f64>) {
+    let rows = findings.snapshots.rows.iter().filter(|row| row.state == state);
+    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+    for row in rows {
+        let method = row.place.split('(').next().unwrap_or_default();
+        let sum = sums.entry(method).or_default();
+        *sum = sum.saturating_add(row.wall_ns);
+    }
+    let all_ns = sums.values().fold(0u64, |sum, ns| sum.saturating_add(*ns));
+    let known = sums.into_iter().filter(|(place, _)| !place.is_empty());
+    // Of equal ones the first by name.
+    match known.rev().max_by_key(|(_, ns)| *ns) {
+        Some((place, ns)) if ns != 0 => (place.to_owned(), Some(ns as f64 / all_ns as f64)),
+        _ => (String::new(), None),
     }
 }

@@ -29,8 +29,6 @@ pub(super) struct Machine {
     recorded_ns: u64,
     /// How many threads wanted to run on average, from samples.
     pub(super) runnable: Option<f64>,
-    /// How many threads ran on average, in native code, too, from samples; 0 without them.
-    pub(super) seen: f64,
     /// The share of the machine's processors that was in use, by any process.
     pub(super) machine_share: Option<f64>,
 }
@@ -48,7 +46,6 @@ impl Machine {
             cpu_ns: own_cpu.map(|own| own.process_ns),
             recorded_ns: logs.iter().map(Recording::recorded_ns).fold(0, u64::saturating_add),
             runnable: runnable(findings),
-            seen: seen(findings),
             machine_share: machine_share(logs).filter(|_| is_whole),
         }
     }
@@ -116,13 +113,6 @@ fn runnable(findings: &Findings<'_>) -> Option<f64> {
     let duration_ns = findings.axis.duration_ns.max(1) as f64;
     let running_ns = findings.aggregate.state(State::Running).wall_ns as f64;
     findings.profile().has_samples.then_some(running_ns / duration_ns)
-}
-
-/// How many threads ran on average, in native code, too, if there are samples.
-fn seen(findings: &Findings<'_>) -> f64 {
-    let of_state = |state| findings.aggregate.state(state).wall_ns;
-    let seen_ns = of_state(State::Running).saturating_add(of_state(State::Native));
-    seen_ns as f64 / findings.axis.duration_ns.max(1) as f64
 }
 
 /// The share of the machine's processors that was in use, if all logs have it.

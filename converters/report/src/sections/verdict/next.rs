@@ -19,6 +19,7 @@ pub(super) fn command(verdict: &Verdict, findings: &Findings<'_>) -> String {
             format!("tyrion report --section still-waiting {logs}")
         }
         Finding::Unanswered => format!("tyrion report --section still-waiting,withheld {logs}"),
+        Finding::Pinned => record(&facts, "contention+sample"),
         Finding::OtherWaits => format!("tyrion report --section withheld {logs}"),
         Finding::NotRecorded => record(&facts, "contention+sample"),
         Finding::NotLocks | Finding::LocksALittle => match &verdict.instead {

@@ -47,6 +47,9 @@ pub(super) struct Stuck {
 pub struct Unanswered {
     /// Where they wait: the innermost frame outside of what locks and queues are made of.
     pub place: String,
+    /// The innermost frame of the program's own code in the stack of the one that waits
+    /// longest. Empty if that is `place`, or if there is none, or none is known.
+    pub own_place: String,
     /// The class of what they wait for; empty if that is not known.
     pub class: String,
     /// How many threads.
@@ -124,6 +127,10 @@ fn unanswered(findings: &Findings<'_>) -> Option<Unanswered> {
             continue;
         }
         let crowd = places.entry(place_in(log, pending.stack)).or_default();
+        if waited_ns > crowd.longest_ns {
+            let own = findings.program.frame(&Names(log).stack(pending.stack)).map(str::to_owned);
+            crowd.own_place = own.unwrap_or_default();
+        }
         crowd.add(log, &pending, waited_ns);
         let why = judged.why(of_log, pending.stack);
         crowd.was_returned |= why == Some(Why::OneAnother);
@@ -140,6 +147,7 @@ struct Crowd {
     count: u64,
     waited_ns: u64,
     longest_ns: u64,
+    own_place: String,
     /// How many there are of each group.
     groups: BTreeMap<String, u64>,
     class: String,
@@ -167,8 +175,10 @@ impl Crowd {
 
     fn finish(self, place: String) -> Unanswered {
         let largest = self.groups.into_iter().rev().max_by_key(|(_, count)| *count);
+        let own_place = if self.own_place == place { String::new() } else { self.own_place };
         Unanswered {
             place,
+            own_place,
             class: self.class,
             count: self.count,
             threads: largest.map(|(group, _)| group).unwrap_or_default(),

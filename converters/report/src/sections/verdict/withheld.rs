@@ -7,10 +7,13 @@ use super::super::{
     wait_chains::is_chained,
     withheld::WokenBy,
 };
-use crate::{Findings, findings::ChainEnd};
+use crate::{
+    Findings,
+    findings::{ChainEnd, names, thread_group},
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tyrion_model::withheld;
+use tyrion_model::{profile::State, withheld};
 
 /// What was lost to waits that are not for a lock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -24,6 +27,9 @@ pub struct WithheldLoss {
     pub lost_share: f64,
     /// Where threads waited longest.
     pub place: String,
+    /// The innermost frame of the program's own code in the stack of most of the waits there.
+    /// Empty if that is `place`, or if there is none, or none is known.
+    pub own_place: String,
     /// The class of what most of them there are for; empty if that is not known.
     pub class: String,
     /// The share of these waits that is there.
@@ -35,6 +41,14 @@ pub struct WithheldLoss {
     /// Who ended most of the wait there, as `places[].wakers[]` of [withheld](#withheld).
     /// `null` if that is not known.
     pub woken_by: Option<WokenBy>,
+    /// The innermost frame of the program's own code in the stack in which they ended the
+    /// waits. Empty if that is `woken_by.at`, or if there is none, or none is known.
+    pub waker_own: String,
+    /// Where those threads mostly were when they did not wait for work, from samples: a frame
+    /// of the program. Empty without samples.
+    pub meanwhile: String,
+    /// The share of that time in which they were there.
+    pub meanwhile_share: f64,
     /// The threads that most of these waits, at all places, are for in the end, if whoever ends
     /// them waits for others. `null` if these are less than a quarter of the waits, or not
     /// known.
@@ -64,10 +78,20 @@ pub(super) fn find(findings: &Findings<'_>, overview: &Overview) -> Option<Withh
     let busy_ns = sum(|phase| phase.thread_ns.saturating_sub(phase.idle_ns));
     let withheld_ns = sum(|phase| phase.withheld_ns);
     let wait_ns = overview.withheld.wait_ns;
+    let woken_by = WokenBy::most_of(findings, of_most);
+    let own = |frames: &[String], place: &str| {
+        let own = findings.program.frame(frames).filter(|own| *own != place);
+        own.unwrap_or_default().to_owned()
+    };
+    let at = |by: &WokenBy| own(&by.stack, by.at.as_deref().unwrap_or_default());
+    let waker_own = woken_by.as_ref().map(at).unwrap_or_default();
+    let meanwhile = woken_by.as_ref().and_then(|by| meanwhile(findings, &by.threads));
+    let (meanwhile, meanwhile_share) = meanwhile.unwrap_or_default();
     Some(WithheldLoss {
         waits: overview.withheld.waits,
         wait_ns,
         lost_share: share(withheld_ns, busy_ns.saturating_add(withheld_ns)),
+        own_place: own(&of_most.hottest.0, &most.place.at),
         place: most.place.at.clone(),
         class: of_most
             .locks
@@ -78,9 +102,44 @@ pub(super) fn find(findings: &Findings<'_>, overview: &Overview) -> Option<Withh
         place_share: share(of_most.waits.wait_ns, wait_ns),
         why: most.why.name(),
         reason: most.reason(),
-        woken_by: of_most.wakers.first().map(|it| WokenBy::of(findings, it, of_most.waits.wait_ns)),
+        woken_by,
+        waker_own,
+        meanwhile,
+        meanwhile_share,
         root: root(findings, wait_ns),
     })
+}
+
+/// Where these threads mostly were when they had work, and the share of that time, from
+/// samples, or else from the snapshots that nobody asked for. They are a group, or one thread.
+fn meanwhile(findings: &Findings<'_>, threads: &str) -> Option<(String, f64)> {
+    let profile = findings.profile();
+    let mut places: BTreeMap<String, u64> = BTreeMap::new();
+    let mut add = |place: String, wall_ns: u64| {
+        let sum = places.entry(place).or_default();
+        *sum = sum.saturating_add(wall_ns);
+    };
+    let is_of = |thread: u32| {
+        let name = profile.thread_name(thread);
+        name == threads || thread_group(&name) == threads
+    };
+    for sample in profile.samples.iter().filter(|it| it.state != State::Idle && is_of(it.thread)) {
+        let own = names::own_frame(profile, sample.stack);
+        add(own.map_or_else(String::new, |at| names::frame(profile, at)), sample.wall_ns);
+    }
+    if !profile.has_samples {
+        let at_work = findings.snapshots.of_threads(threads);
+        for row in at_work.filter(|row| row.state != State::Idle) {
+            let place = if row.own.is_empty() { &row.place } else { &row.own };
+            add(place.clone(), row.wall_ns);
+        }
+    }
+    let all_ns = places.values().fold(0, |sum: u64, ns| sum.saturating_add(*ns));
+    let known = places.into_iter().filter(|(place, _)| !place.is_empty());
+    // Of equal ones the first by name.
+    let (place, ns) = known.rev().max_by_key(|(_, ns)| *ns)?;
+    let part = share(ns, all_ns);
+    (part >= LEAST).then_some((place, part))
 }
 
 /// Who ran at the end of most chains of more than one wait.

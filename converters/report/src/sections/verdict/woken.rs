@@ -2,7 +2,10 @@
 //! program's own.
 
 use super::{
-    super::{shared::share, withheld::WokenBy},
+    super::{
+        shared::share,
+        withheld::{ALONE, WokenBy},
+    },
     place::hottest_place,
 };
 use crate::{
@@ -24,6 +27,8 @@ struct Ended {
     wait_ns: u64,
     /// By the stacks with which they were ended, the empty one where none was taken.
     stacks: HashMap<u32, u64>,
+    /// By the thread that ended them.
+    threads: BTreeMap<String, u64>,
 }
 
 /// Which threads ended most of the waits for a lock group, which took so long in all. The
@@ -33,7 +38,10 @@ pub(super) fn by(findings: &Findings<'_>, group: u32, all_ns: u64) -> Option<Wok
     let mut groups: BTreeMap<String, Ended> = BTreeMap::new();
     let is_for_it = |kind, lock| findings.shows(kind) && findings.groups.of(lock) == group;
     for wake in profile.wakes.iter().filter(|wake| is_for_it(wake.kind, wake.lock)) {
-        let ended = groups.entry(thread_group(&profile.thread_name(wake.thread))).or_default();
+        let thread = profile.thread_name(wake.thread);
+        let ended = groups.entry(thread_group(&thread)).or_default();
+        let of_thread = ended.threads.entry(thread).or_default();
+        *of_thread = of_thread.saturating_add(wake.blamed_ns);
         ended.waits = ended.waits.saturating_add(wake.count);
         ended.wait_ns = ended.wait_ns.saturating_add(wake.blamed_ns);
         let of_stack = ended.stacks.entry(wake.stack).or_default();
@@ -47,8 +55,11 @@ pub(super) fn by(findings: &Findings<'_>, group: u32, all_ns: u64) -> Option<Wok
     ended.stacks.retain(|stack, _| Some(names::place(profile, *stack)) == at);
     let hottest = ended.stacks.iter().max_by_key(|(stack, ns)| (**ns, Reverse(**stack)));
     let stack = hottest.map_or_else(Vec::new, |(stack, _)| names::stack(profile, *stack));
+    // One that is unlike its group has its own name.
+    let one = ended.threads.into_iter().rev().max_by_key(|(_, ns)| *ns);
+    let one = one.filter(|(_, ns)| share(*ns, ended.wait_ns) >= ALONE);
     (wait_share >= LEAST).then_some(WokenBy {
-        threads,
+        threads: one.map_or(threads, |(thread, _)| thread),
         at,
         waits: ended.waits,
         wait_ns: ended.wait_ns,

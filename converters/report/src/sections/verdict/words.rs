@@ -6,6 +6,7 @@
 
 mod instead;
 mod lock;
+mod pinned;
 mod unanswered;
 mod withheld;
 
@@ -58,6 +59,7 @@ pub(super) fn say(
                 loss(verdict, findings),
                 "→ Look at who waited when the recording ended: section still-waiting.".to_owned(),
             ],
+            (_, Finding::Pinned) => pinned::lines(verdict, findings),
             (_, Finding::Unanswered) => unanswered::lines(verdict, findings),
             (_, Finding::OtherWaits) => {
                 let withheld = verdict.withheld.clone().unwrap_or_default();
@@ -255,6 +257,9 @@ fn loss(verdict: &Verdict, findings: &Findings<'_>) -> String {
 fn who(lock: &GuiltyLock, short: &ShortNames) -> String {
     let called = label(&lock.lock, lock.objects, short);
     let (holder, waiter) = (method(&lock.holder, short), method(&lock.waiter, short));
+    let is_same = holder == waiter;
+    let holder = called_from(holder, &lock.holder_own, short);
+    let waiter = called_from(waiter, &lock.waiter_own, short);
     let who = match (holder.as_str(), lock.holders.as_str()) {
         // The log has no stacks.
         ("", "") if waiter.is_empty() => {
@@ -263,9 +268,13 @@ fn who(lock: &GuiltyLock, short: &ShortNames) -> String {
         ("", "") if lock.is_of_releases => format!("released in {waiter}"),
         ("", "") => format!("waited for in {waiter}"),
         ("", threads) => format!("held by {}, waited for in {waiter}", name(threads)),
-        (holder, _) if holder == waiter => format!("held and waited for in {waiter}"),
-        (holder, _) => format!("held in {holder}, waited for in {waiter}"),
+        (_, _) if is_same => format!("held and waited for in {waiter}"),
+        (holder, _) => {
+            let holder = holder.trim_end_matches(',');
+            format!("held in {holder}, waited for in {waiter}")
+        }
     };
+    let who = who.trim_end_matches(',');
     format!("{called} has {} of it: {who}.", percent(lock.wait_share))
 }
 
@@ -276,6 +285,15 @@ fn method(frame: &str, short: &ShortNames) -> String {
         return String::new();
     }
     name(&short.method(frame))
+}
+
+/// A place in a library, and where the program's own code called it, if that is known.
+fn called_from(place: String, own: &str, short: &ShortNames) -> String {
+    match method(own, short) {
+        own if own.is_empty() || own == place => place,
+        own if place.is_empty() => own,
+        own => format!("{place}, called from {own},"),
+    }
 }
 
 /// `Cache.lock (ReentrantLock#7)`, `AuditLog#1`, `Account (200 objects)`.

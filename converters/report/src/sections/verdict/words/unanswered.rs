@@ -1,6 +1,6 @@
 //! What threads had asked for and did not get, in words.
 
-use super::{super::Verdict, loss, method, name};
+use super::{super::Verdict, called_from, loss, method, name};
 use crate::Findings;
 use tyrion_model::units::{counted, duration};
 
@@ -9,7 +9,7 @@ pub(super) fn lines(verdict: &Verdict, findings: &Findings<'_>) -> Vec<String> {
     let stuck = verdict.unanswered.clone().unwrap_or_default();
     let short = &findings.short_names;
     let (threads, longest) = (name(&stuck.threads), duration(stuck.longest_ns));
-    let place = method(&stuck.place, short);
+    let place = called_from(method(&stuck.place, short), &stuck.own_place, short);
     let head = match stuck.count {
         1 => format!(
             "{threads} still waited in {place} when the recording ended, after {longest}: nobody \

@@ -5,7 +5,7 @@ use super::{
         machine::Machine,
         withheld::{Root, WithheldLoss},
     },
-    method, name,
+    called_from, method, name,
 };
 use crate::{cells::percent, findings::short_names::ShortNames, sections::withheld::WokenBy};
 use tyrion_model::units::{counted, duration};
@@ -32,16 +32,34 @@ fn used_up(todo: String, machine: &Machine) -> String {
 
 /// Where most of the wait was, and who ended it.
 fn place(loss: &WithheldLoss, short: &ShortNames) -> String {
-    let most = format!("{} has {} of it", method(&loss.place, short), percent(loss.place_share));
+    let place = called_from(method(&loss.place, short), &loss.own_place, short);
+    let most = format!("{place} has {} of it", percent(loss.place_share));
     let Some(by) = &loss.woken_by else { return most };
     let (threads, share) = (name(&by.threads), percent(by.wait_share));
     match &by.at {
-        Some(at) => format!("{most}, woken by {threads} in {} ({share})", method(at, short)),
+        Some(at) => {
+            let at = called_from(method(at, short), &loss.waker_own, short);
+            format!("{most}, woken by {threads} in {at} ({share})")
+        }
         None => format!("{most}, woken by {threads} ({share})"),
     }
 }
 
+/// What those who end the waits mostly do, if that was seen.
+fn busy(loss: &WithheldLoss, short: &ShortNames) -> String {
+    match loss.meanwhile.as_str() {
+        "" => String::new(),
+        at => format!(" It is mostly in {}: {}.", method(at, short), percent(loss.meanwhile_share)),
+    }
+}
+
 fn todo(loss: &WithheldLoss, short: &ShortNames) -> String {
+    let todo = whom(loss, short);
+    todo + &busy(loss, short)
+}
+
+/// Whom to look at.
+fn whom(loss: &WithheldLoss, short: &ShortNames) -> String {
     let is_other =
         |root: &&Root| loss.woken_by.as_ref().is_none_or(|by| by.threads != root.threads);
     match (loss.root.as_ref().filter(is_other), &loss.woken_by) {
