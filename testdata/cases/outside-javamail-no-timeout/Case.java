@@ -1,6 +1,3 @@
-import java.io.BufferedReader;
-import java.io.InputStreamReader;
-import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
@@ -25,7 +22,7 @@ public class Case {
         thread("mail-server", () -> {
             while (true) {
                 Socket socket = server.accept();
-                thread("mail-server-connection", () -> receive(socket, start + 2_000_000_000L));
+                thread("mail-server-connection", () -> MailServer.receive(socket, start + 2_000_000_000L));
             }
         });
         Properties settings = new Properties();
@@ -64,24 +61,6 @@ public class Case {
             lastSent = System.nanoTime();
         } catch (Exception e) {
             failed.incrementAndGet();
-        }
-    }
-
-    /** Leaves the socket open when it stops answering. */
-    static void receive(Socket socket, long until) throws Exception {
-        BufferedReader in = new BufferedReader(new InputStreamReader(socket.getInputStream()));
-        OutputStream out = socket.getOutputStream();
-        out.write("220 mail\r\n".getBytes());
-        boolean data = false;
-        for (String line = in.readLine(); line != null; line = in.readLine()) {
-            if (data && !line.equals(".")) {
-                continue;
-            }
-            if (data && System.nanoTime() > until) {
-                return;
-            }
-            data = line.equals("DATA");
-            out.write((data ? "354 go on\r\n" : "250 ok\r\n").getBytes());
         }
     }
 
