@@ -35,11 +35,6 @@ public class Case {
                     Meter.thread("import-" + i, () -> depot.place(Integer.MAX_VALUE));
                 }
                 break;
-            case "quotes":
-                for (int i = 1; i <= 3; i++) {
-                    Meter.thread("quote-" + i, depot::waitForQuotes);
-                }
-                break;
             default:
                 if (!arguments[2].equals("0")) {
                     Session session = depot.session();
@@ -100,17 +95,6 @@ class Depot {
         for (int i = 0; i < number; i++) {
             Meter.waits();
             producer.send(session.createTextMessage(order));
-            Meter.waited();
-        }
-    }
-
-    /** Nobody sends what they wait for. */
-    void waitForQuotes() throws JMSException {
-        Session session = session();
-        MessageConsumer consumer = session.createConsumer(session.createQueue("quotes"));
-        while (true) {
-            Meter.waits();
-            consumer.receive(500);
             Meter.waited();
         }
     }
