@@ -44,6 +44,9 @@ pub struct LogFacts {
     /// Whether its program can be recorded again in another mode.
     #[serde(skip)]
     pub has_modes: bool,
+    /// Whether the agent was loaded into a JVM that ran already.
+    #[serde(skip)]
+    pub is_attached: bool,
     /// The number of processors that the JVM saw when the log began. `null` if the log does not
     /// say.
     pub processors: Option<u64>,
@@ -98,6 +101,7 @@ impl LogFacts {
             threshold_ns: log.known_threshold_ns(),
             is_summed: facts.lacks.singles,
             has_modes: has_modes(log),
+            is_attached: facts.metadata("loaded") == Some("attached"),
             processors: processors(log),
             complete: facts.state == RecordingState::Closed && !is_damaged,
         }

@@ -53,8 +53,12 @@ const LITTLE: f64 = 0.05;
 /// The same for a single group of threads.
 const LITTLE_OF_A_GROUP: f64 = 0.1;
 /// Groups that waited for less than this part of the recording are not considered by
-/// themselves: a thread may live for a moment, and wait all that time.
-const PART_OF_RECORDING: u64 = 100;
+/// themselves: a thread may live for a moment, and wait all that time; and one that has next to
+/// nothing to do may have lost much of that when classes were loaded.
+const PART_OF_RECORDING: u64 = 20;
+/// If all threads together waited for less than this part of it, locks are not a problem: what
+/// they have to do is little, too.
+const PART_OF_ALL: u64 = 50;
 
 /// What slows the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -127,7 +131,7 @@ pub struct Verdict {
     /// How long they waited in all.
     pub wait_ns: u64,
     /// The group of threads that lost the largest share of its busy time, of those that waited
-    /// for a hundredth of the recording.
+    /// for a twentieth of the recording.
     pub most_lost: Option<GroupLoss>,
     /// The threads of the deadlock that lasted longest, or those that had waited
     /// for long.
@@ -237,7 +241,9 @@ impl Verdict {
             Finding::Pinned
         } else if self.loses_more_to_other_waits() {
             Finding::OtherWaits
-        } else if is_below(NOTHING, NOTHING_OF_A_GROUP) {
+        } else if is_below(NOTHING, NOTHING_OF_A_GROUP)
+            || self.wait_ns < findings.recorded_ns() / PART_OF_ALL
+        {
             Finding::NotLocks
         } else if is_below(LITTLE, LITTLE_OF_A_GROUP) {
             Finding::LocksALittle

@@ -14,6 +14,8 @@ use tyrion_wire::WaitKind;
 /// Pauses of the garbage collector are what a program suffers from if they take this share of
 /// the time, and more than locks do.
 const COLLECTIONS: f64 = 0.25;
+/// Threads are free if they waited for work for this part of the recording, all together.
+const FREE: u64 = 20;
 
 /// What slows the program, in one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -114,11 +116,13 @@ impl Codes {
                 of_collections().or(verdict.lock.as_ref().map(of_lock)).unwrap_or_default()
             }
             Finding::LocksALittle | Finding::NotLocks => {
-                let instead = verdict.instead.as_ref().map(of_instead);
+                let instead = verdict.instead.as_ref().map(|it| of_instead(it, overview));
                 of_collections().or(instead).unwrap_or_default()
             }
             Finding::Selected => verdict.lock.as_ref().map(of_lock).unwrap_or_default(),
-            Finding::NotRecorded => verdict.instead.as_ref().map(of_instead).unwrap_or_default(),
+            Finding::NotRecorded => {
+                verdict.instead.as_ref().map(|it| of_instead(it, overview)).unwrap_or_default()
+            }
         }
     }
 }
@@ -242,14 +246,18 @@ fn of_lock(lock: &GuiltyLock) -> Codes {
     }
 }
 
-fn of_instead(instead: &Instead) -> Codes {
+fn of_instead(instead: &Instead, overview: &Overview) -> Codes {
+    // What sleeps waits for nobody, but where nobody is free, others may wait for it.
+    let is_free = overview.threads.idle_ns >= overview.duration_ns / FREE;
     let (kind, advice) = match instead.activity {
         Activity::FewProcessors => (Kind::Processors, Advice::FewerThreads),
         Activity::Computing | Activity::ComputingOnSome => (Kind::Computes, Advice::ProfileCpu),
         Activity::Native => (Kind::Outside, Advice::LookOutside),
-        // What sleeps waits for nobody.
-        Activity::Idle | Activity::Sleeping => (Kind::Idle, Advice::Nothing),
-        Activity::Waiting | Activity::Unknown => (Kind::Unclear, Advice::RecordMore),
+        Activity::Idle => (Kind::Idle, Advice::Nothing),
+        Activity::Sleeping if is_free => (Kind::Idle, Advice::Nothing),
+        Activity::Sleeping | Activity::Waiting | Activity::Unknown => {
+            (Kind::Unclear, Advice::RecordMore)
+        }
     };
     let name = instead.place.clone();
     Codes { kind, waiter: name.clone(), name, advice, ..Codes::default() }

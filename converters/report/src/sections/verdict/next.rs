@@ -66,6 +66,11 @@ fn record(facts: &[LogFacts], mode: &str) -> String {
     if facts.iter().all(|log| !log.has_modes) {
         return format!("tyrion report --top 20 {}", logs(facts));
     }
+    // Such a JVM goes on, and nobody wants it to be started anew.
+    if first.is_attached {
+        let pid = first.pid.map_or_else(|| "PID".to_owned(), |pid| pid.to_string());
+        return format!("tyrion profile --mode {mode} {pid}");
+    }
     let jar = if first.program.ends_with(".jar") { "-jar " } else { "" };
     let program = match first.program.as_str() {
         "" => "…".to_owned(),
