@@ -212,7 +212,7 @@ mod checks {
     fn names_that_are_passed_on_are_those_of_who_has_them() {
         let files = [
             ("lib.rs", "mod a; mod b;"),
-            ("a/mod.rs", "mod c; pub mod d; pub use c::{C, f as g};"),
+            ("a.rs", "mod c; pub mod d; pub use c::{C, f as g};"),
             ("a/c.rs", "pub struct C; pub fn f() {}"),
             ("a/d.rs", "use crate::b::B;"),
             ("b.rs", "use crate::a; pub struct B; fn f() { a::g(); }"),
