@@ -41,7 +41,7 @@ use crate::{
     states::StateReader,
     withheld::{Judging, Withheld},
 };
-use build::Builder;
+use build::ProfileBuilder;
 use owned::OwnedSums;
 use pass::Summing;
 use sampled::Samples;
@@ -118,14 +118,14 @@ fn pass_over(
     progress: &(dyn Fn(u64) + Sync),
 ) -> (Aggregate, Vec<Option<OwnedSums>>) {
     identity::agree(logs);
-    let mut builder = Builder::new(filter, withheld);
+    let mut builder = ProfileBuilder::new(filter, withheld);
     let mut owned = Vec::new();
     for (run, log) in logs.iter().enumerate() {
         let reader = StateReader::new(log);
         let is_withheld = |kind, stack| withheld.is_withheld((run, log), kind, stack);
         let kinds = filter.kinds_of_samples();
         let samples = Samples { reader: &reader, kinds, is_withheld: &is_withheld };
-        let by_owner = owned::Shared::new(log, filter, most);
+        let by_owner = owned::SumsByOwner::new(log, filter, most);
         let summing = Summing::new(log, filter.window(log), samples, by_owner);
         let damage = match besides.get(run).and_then(Option::as_ref) {
             None => crate::pass::run(log, &summing, reading(progress)),
@@ -169,7 +169,7 @@ pub fn aggregate_judging(
         let reader = StateReader::new(log);
         let kinds = filter.kinds_of_samples();
         let samples = Samples { reader: &reader, kinds, is_withheld: &|_, _| false };
-        let by_owner = owned::Shared::new(log, filter, 0);
+        let by_owner = owned::SumsByOwner::new(log, filter, 0);
         let summing = Summing::new(log, filter.window(log), samples, by_owner);
         let (gather, of) = judging.begin(log, recording).unzip();
         let damage = match (&gather, besides) {
@@ -185,7 +185,7 @@ pub fn aggregate_judging(
         all.push(summing.finish(damage));
     }
     let withheld = judging.finish();
-    let mut builder = Builder::new(filter, &withheld);
+    let mut builder = ProfileBuilder::new(filter, &withheld);
     for (log, sums) in logs.iter().zip(all) {
         builder.add(log, &filter.window(log), sums);
     }

@@ -33,8 +33,8 @@ use crate::{
 };
 use assemble::{Assembly, SeenLog};
 use gathered::{KnownSite, KnownStack};
-use pass::{Asked, Gather, Role, Seen};
-use places::{Places, Shapes};
+use pass::{Gather, LogWaits, Role, WaitFilter};
+use places::{PlaceNumbers, Shapes};
 use std::{
     collections::{HashMap, HashSet},
     rc::Rc,
@@ -79,7 +79,7 @@ impl JudgedPlace {
 #[derive(Debug, Default)]
 pub struct Withheld {
     judged: Vec<JudgedPlace>,
-    places: Places,
+    places: PlaceNumbers,
     logs: Vec<OfLog>,
 }
 
@@ -293,7 +293,7 @@ impl OfLog {
     fn new(
         log: &Recording,
         states: &StateReader<'_>,
-        places: &mut Places,
+        places: &mut PlaceNumbers,
     ) -> (OfLog, HashMap<u32, KnownSite>) {
         let definitions = log.definitions();
         let mut of_log = OfLog {
@@ -325,7 +325,7 @@ impl OfLog {
     }
 
     /// Keeps the waits that the filter asks for.
-    fn keep(&mut self, seen: &Seen) {
+    fn keep(&mut self, seen: &LogWaits) {
         // Where conditions were signalled, it asks for none.
         let asked = seen.sites.iter().filter(|(_, waits)| waits.asked != 0);
         let waits = asked.map(|(&(thread, site), waits)| OtherWaits {
@@ -363,7 +363,7 @@ impl OfLog {
 }
 
 /// Which waits of a log the filter asks for, of those whose sites are known.
-fn asked(log: &Recording, filter: &Filter, known: &HashMap<u32, KnownSite>) -> Asked {
+fn asked(log: &Recording, filter: &Filter, known: &HashMap<u32, KnownSite>) -> WaitFilter {
     let names = Names(log);
     let wants_thread = |id: u32| {
         let regex = filter.thread.as_ref();
@@ -378,7 +378,7 @@ fn asked(log: &Recording, filter: &Filter, known: &HashMap<u32, KnownSite>) -> A
         }
     }
     let threads = 0..log.definitions().threads().len().max(1) as u32;
-    Asked { window: filter.window(log), threads: threads.map(wants_thread).collect(), sites }
+    WaitFilter { window: filter.window(log), threads: threads.map(wants_thread).collect(), sites }
 }
 
 /// What to look for at each site of a log.

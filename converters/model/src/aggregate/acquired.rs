@@ -1,11 +1,11 @@
 //! From the sums of trace mode to rows of the profile.
 
 use super::{
-    asked::{Estimated, Waits},
+    asked::{Estimated, WaitsBySite},
     ids::WaitKey,
     resolve::Resolver,
     spread::shares,
-    sums::Sums,
+    sums::WaitSums,
     trace::{CellSums, TraceSums},
 };
 use crate::{
@@ -61,7 +61,7 @@ struct Group {
     place: u32,
     sums: CellSums,
     /// How many holds had each stack of the profile, and how long they were.
-    stacks: BTreeMap<u32, Sums>,
+    stacks: BTreeMap<u32, WaitSums>,
 }
 
 /// Makes rows of sums.
@@ -78,7 +78,11 @@ pub(super) struct Rows<'r, 'a> {
 
 impl Rows<'_, '_> {
     /// The rows by thread.
-    pub(super) fn of(&mut self, mut sums: TraceSums, waits: &Waits) -> BTreeMap<u32, ThreadRows> {
+    pub(super) fn of(
+        &mut self,
+        mut sums: TraceSums,
+        waits: &WaitsBySite,
+    ) -> BTreeMap<u32, ThreadRows> {
         // What nobody asks for is left out first: what it names does not become
         // part of the profile.
         let wanted = |thread: u32| self.threads.binary_search(&thread).is_ok();
@@ -95,7 +99,7 @@ impl Rows<'_, '_> {
             // does not stand in it.
             merge(&mut rows.acquisitions);
         }
-        let charged = |charged: Sums| Estimated { charged, ..Estimated::default() };
+        let charged = |charged: WaitSums| Estimated { charged, ..Estimated::default() };
         let blames = sums.blames.iter().map(|(&(thread, stack, place, site), sums)| {
             ((thread, stack, Some(place), site), charged(*sums))
         });
@@ -186,7 +190,7 @@ impl Rows<'_, '_> {
         let place_stack;
         let stacks = if group.stacks.is_empty() {
             let stack = self.resolver.place_stack(group.place);
-            place_stack = BTreeMap::from([(stack, Sums::default())]);
+            place_stack = BTreeMap::from([(stack, WaitSums::default())]);
             &place_stack
         } else {
             &group.stacks

@@ -2,7 +2,7 @@
 
 mod lacks;
 
-use super::{fold::FoldNotes, sums::Sums};
+use super::{fold::FoldNotes, sums::WaitSums};
 use crate::{profile::InBursts, totals::SampleTotals, units};
 use lacks::Lacking;
 use tyrion_formats::Recording;
@@ -17,7 +17,7 @@ pub struct Lost {
 }
 
 impl Lost {
-    pub(super) fn add(&mut self, sums: &Sums) {
+    pub(super) fn add(&mut self, sums: &WaitSums) {
         self.count = self.count.saturating_add(sums.count);
         self.wait_ns = self.wait_ns.saturating_add(sums.wait_ns);
     }

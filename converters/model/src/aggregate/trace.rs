@@ -2,9 +2,9 @@
 //! holds, and blame, all of trace mode, and who ended waits.
 
 use super::{
-    asked::{Asked, BlameKey},
+    asked::{BlameKey, LookSums},
     known::{known_class, known_thread},
-    sums::Sums,
+    sums::WaitSums,
 };
 use crate::{filter::Window, hash::Table};
 use tyrion_formats::{HoldMode, Noted, Recording};
@@ -140,18 +140,18 @@ pub(super) type WakeKey = (u32, u32, u32);
 pub(super) struct TraceSums {
     pub(super) cells: Table<CellKey, CellSums>,
     /// How many holds had each stack, and how long they were.
-    pub(super) samples: Table<SampleKey, Sums>,
-    pub(super) blames: Table<BlameKey, Sums>,
-    pub(super) wakes: Table<WakeKey, Sums>,
-    pub(super) asked: Asked,
+    pub(super) samples: Table<SampleKey, WaitSums>,
+    pub(super) blames: Table<BlameKey, WaitSums>,
+    pub(super) wakes: Table<WakeKey, WaitSums>,
+    pub(super) asked: LookSums,
     /// Acquisitions in all, whatever the filter.
     pub(super) acquisitions: u64,
     /// Acquisitions at places whose definition is lost.
     pub(super) unknown_places: u64,
     /// Blame for waits whose site's definition is lost.
-    pub(super) unknown_blame: Sums,
+    pub(super) unknown_blame: WaitSums,
     /// Blame that the filter cannot choose from.
-    pub(super) unsorted_blame: Sums,
+    pub(super) unsorted_blame: WaitSums,
 }
 
 impl TraceSums {
@@ -282,7 +282,7 @@ impl<'a> Tracer<'a> {
     /// Adds what a thread that has released a lock is charged with.
     pub(super) fn blame(&mut self, charge: &Noted<Blame>) {
         let (thread, blame) = (known_thread(self.log, charge.thread), &charge.record);
-        let charged = Sums { count: 1, wait_ns: blame.charged_ns, max_ns: blame.charged_ns };
+        let charged = WaitSums { count: 1, wait_ns: blame.charged_ns, max_ns: blame.charged_ns };
         if !self.scope.blame {
             self.sums.unsorted_blame.add(&charged);
             return;

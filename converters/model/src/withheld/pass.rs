@@ -33,7 +33,7 @@ pub(super) enum Role {
 
 /// Which waits the filter asks for.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct WaitFilter {
     pub(super) window: Window,
     /// The threads by id; the first one is for those that are not defined, too.
     pub(super) threads: Vec<bool>,
@@ -41,7 +41,7 @@ pub(super) struct Asked {
     pub(super) sites: Vec<bool>,
 }
 
-impl Asked {
+impl WaitFilter {
     /// Whether it asks for a wait that another thread has ended.
     fn takes(&self, thread: u32, woken: &Noted<Wake>) -> bool {
         let is_set = |list: &[bool], id: u32| list.get(id as usize).copied().unwrap_or(false);
@@ -79,9 +79,9 @@ impl SiteWaits {
     }
 }
 
-/// What was seen in a log, by its own ids.
+/// The waits of a log, by its own ids.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct LogWaits {
     /// By thread and site.
     pub(super) sites: Table<(u32, u32), SiteWaits>,
     /// Threads that waited at sites which touch a lock, and these sites.
@@ -132,40 +132,40 @@ pub(super) fn length(wait_ns: u64) -> u8 {
 /// What is asked of the waits of a log.
 pub(crate) struct Gather<'a> {
     log: &'a Recording,
-    asked: Asked,
+    asked: WaitFilter,
     roles: Vec<Role>,
-    seen: Mutex<Seen>,
+    seen: Mutex<LogWaits>,
 }
 
 impl<'a> Gather<'a> {
-    pub(super) fn new(log: &'a Recording, asked: Asked, roles: Vec<Role>) -> Gather<'a> {
+    pub(super) fn new(log: &'a Recording, asked: WaitFilter, roles: Vec<Role>) -> Gather<'a> {
         Gather { log, asked, roles, seen: Mutex::default() }
     }
 
     /// What was seen, once the pass is over.
-    pub(super) fn into_seen(self) -> Seen {
+    pub(super) fn into_seen(self) -> LogWaits {
         self.seen.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Question for Gather<'_> {
     type Visitor<'q>
-        = Worker<'q>
+        = WaitVisitor<'q>
     where
         Self: 'q;
 
-    fn visitor(&self) -> Worker<'_> {
-        Worker::new(self.log, &self.asked, &self.roles)
+    fn visitor(&self) -> WaitVisitor<'_> {
+        WaitVisitor::new(self.log, &self.asked, &self.roles)
     }
 
-    fn take(&self, worker: Worker<'_>) {
+    fn take(&self, worker: WaitVisitor<'_>) {
         let seen = worker.into_seen();
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).add(seen);
     }
 }
 
-impl Seen {
-    fn add(&mut self, other: Seen) {
+impl LogWaits {
+    fn add(&mut self, other: LogWaits) {
         for (key, more) in other.sites {
             self.add_waits(key, &more);
         }
@@ -193,25 +193,26 @@ impl Seen {
     }
 }
 
-pub(crate) struct Worker<'a> {
+/// One worker's waits.
+pub(crate) struct WaitVisitor<'a> {
     log: &'a Recording,
-    asked: &'a Asked,
+    asked: &'a WaitFilter,
     window: Window,
     roles: &'a [Role],
-    seen: Seen,
+    seen: LogWaits,
     /// Who touched a site last, so that most need not be looked up.
     last_touch: Vec<u32>,
     /// By site: who waited there last, and what is not in the sums yet, for the same reason.
     last: Vec<(u32, SiteWaits)>,
 }
 
-impl<'a> Worker<'a> {
-    fn new(log: &'a Recording, asked: &'a Asked, roles: &'a [Role]) -> Worker<'a> {
+impl<'a> WaitVisitor<'a> {
+    fn new(log: &'a Recording, asked: &'a WaitFilter, roles: &'a [Role]) -> WaitVisitor<'a> {
         let (threads, window) = (log.definitions().threads().len().max(1), asked.window);
-        let seen = Seen { waits: vec![0; threads], ..Seen::default() };
+        let seen = LogWaits { waits: vec![0; threads], ..LogWaits::default() };
         let (last_touch, last) =
             (vec![u32::MAX; roles.len()], vec![Default::default(); roles.len()]);
-        Worker { log, asked, window, roles, seen, last_touch, last }
+        WaitVisitor { log, asked, window, roles, seen, last_touch, last }
     }
 
     /// The thread, or the unknown one if it is not defined: made-up ids shall
@@ -291,7 +292,7 @@ impl<'a> Worker<'a> {
     }
 
     /// What was seen, once nothing more comes.
-    fn into_seen(mut self) -> Seen {
+    fn into_seen(mut self) -> LogWaits {
         for (site, (thread, sum)) in (0..).zip(&self.last) {
             self.seen.add_waits((*thread, site), sum);
         }
@@ -317,7 +318,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-impl Visitor for Worker<'_> {
+impl Visitor for WaitVisitor<'_> {
     #[inline]
     fn entry(&mut self, entry: &Entry<'_>) {
         match entry {
