@@ -20,7 +20,7 @@ type Call = (String, String, u32);
 
 /// Numbers for stacks that are the same in several profiles.
 #[derive(Debug, Default)]
-pub(super) struct Shared {
+pub(super) struct StackNumbers {
     calls: HashMap<Call, u32>,
     /// Number of the callers' stack, and of the frame.
     stacks: HashMap<(u32, u32), u32>,
@@ -48,7 +48,7 @@ impl Called {
     }
 }
 
-impl Shared {
+impl StackNumbers {
     /// Numbers the stacks of a profile, by its ids. Two kinds of frames are left
     /// out: those of `java.util.concurrent` at the inner end, where threads
     /// park, and those that run a thread at the outer end. Both differ between

@@ -101,14 +101,14 @@ impl Charges {
 }
 
 /// The places of stacks of the profile, each worked out once.
-pub(super) struct Places<'f> {
+pub(super) struct PlaceNames<'f> {
     findings: &'f Findings<'f>,
     known: HashMap<(u32, u32), String>,
 }
 
-impl<'f> Places<'f> {
-    pub(super) fn new(findings: &'f Findings<'f>) -> Places<'f> {
-        Places { findings, known: HashMap::new() }
+impl<'f> PlaceNames<'f> {
+    pub(super) fn new(findings: &'f Findings<'f>) -> PlaceNames<'f> {
+        PlaceNames { findings, known: HashMap::new() }
     }
 
     /// The innermost frame outside of `java.util.concurrent`; empty for no stack.

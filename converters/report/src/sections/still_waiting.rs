@@ -11,7 +11,7 @@ use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::{LockRef, names::is_machinery},
 };
-use owners::{Blocked, Source};
+use owners::{Blocked, OwnerSource};
 use serde::Serialize;
 use show::view;
 use std::{cmp::Reverse, collections::BTreeMap};
@@ -281,10 +281,10 @@ impl Describer<'_> {
             waited_ns: log.end_ns().saturating_sub(pending.start_ns),
             owner: owner_name.unwrap_or_default(),
             owner_known_by: match owner.map(|owner| owner.source) {
-                Some(Source::Wait) => "wait",
-                Some(Source::Seen) => "seen",
-                Some(Source::Nesting) => "nesting",
-                Some(Source::EarlierNesting) => "earlier-nesting",
+                Some(OwnerSource::Wait) => "wait",
+                Some(OwnerSource::Seen) => "seen",
+                Some(OwnerSource::Nesting) => "nesting",
+                Some(OwnerSource::EarlierNesting) => "earlier-nesting",
                 None => "",
             },
             owner_seen_before_ns: match owner {

@@ -36,12 +36,12 @@ pub(super) struct Owner {
     /// The thread, by its log and its id there.
     pub(super) run: u32,
     pub(super) thread: u32,
-    pub(super) source: Source,
+    pub(super) source: OwnerSource,
 }
 
 /// How an owner is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum OwnerSource {
     /// The slot says so, of the moment when the wait began.
     Wait,
     /// The slot says so, of a later moment.
@@ -106,8 +106,10 @@ pub(super) fn blocked(logs: &[Recording], recorded: &Recorded) -> Vec<Blocked> {
         let is_other = |owner: &Owner| asleep(owner.run, owner.thread) != Some(at);
         blocked.owner = match pending.owner {
             UNKNOWN => holders.of(logs, run, pending.lock).filter(is_other),
-            thread if pending.seen_ns == 0 => Some(Owner { run, thread, source: Source::Wait }),
-            thread => Some(Owner { run, thread, source: Source::Seen }),
+            thread if pending.seen_ns == 0 => {
+                Some(Owner { run, thread, source: OwnerSource::Wait })
+            }
+            thread => Some(Owner { run, thread, source: OwnerSource::Seen }),
         };
         blocked.waits_for = blocked.owner.and_then(|owner| asleep(owner.run, owner.thread));
     }
@@ -133,9 +135,11 @@ impl Blocked {
     fn is_sure_of(&self, since_ns: Option<u64>) -> bool {
         let looked_ns = self.pending.start_ns.max(self.pending.seen_ns);
         match self.owner.map(|owner| owner.source) {
-            Some(Source::Wait | Source::Seen) => since_ns.is_some_and(|it| it <= looked_ns),
-            Some(Source::Nesting) => true,
-            Some(Source::EarlierNesting) | None => false,
+            Some(OwnerSource::Wait | OwnerSource::Seen) => {
+                since_ns.is_some_and(|it| it <= looked_ns)
+            }
+            Some(OwnerSource::Nesting) => true,
+            Some(OwnerSource::EarlierNesting) | None => false,
         }
     }
 }
@@ -204,7 +208,7 @@ impl<'a> Holders<'a> {
         for (at, nesting) in latest {
             let Blocked { run, pending, .. } = &blocked[at];
             let is_now = nesting.last_ns >= pending.start_ns;
-            let source = if is_now { Source::Nesting } else { Source::EarlierNesting };
+            let source = if is_now { OwnerSource::Nesting } else { OwnerSource::EarlierNesting };
             let owner = Owner { run: *run, thread: pending.thread, source };
             let log = &logs[nesting.run as usize];
             for held in nesting.nested.outer.iter().filter(|held| held.hash != 0) {
@@ -247,7 +251,7 @@ fn is_in(log: &Recording, place: u32, stack: u32) -> bool {
 
 /// The one owner of a lock; none if there are two that are as likely.
 fn believed(owners: Vec<Owner>) -> Option<Owner> {
-    for source in [Source::Nesting, Source::EarlierNesting] {
+    for source in [OwnerSource::Nesting, OwnerSource::EarlierNesting] {
         let mut of_source = owners.iter().filter(|it| it.source == source);
         match (of_source.next(), of_source.next()) {
             (None, _) => {}
@@ -268,7 +272,7 @@ const OTHER: u8 = 3;
 
 /// What becomes of those who wait.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct States {
+pub(super) struct WaitOutlook {
     /// The rings, each from its member with the smallest place in the list on.
     pub(super) deadlocks: Vec<Vec<usize>>,
     /// Rings that may be none: somebody in it may run.
@@ -279,8 +283,8 @@ pub(super) struct States {
 
 /// Each thread waits for one other at most, so following them from any leads to
 /// an end or into a ring.
-pub(super) fn states(blocked: &[Blocked]) -> States {
-    let mut states = States { rank: vec![OTHER; blocked.len()], ..States::default() };
+pub(super) fn states(blocked: &[Blocked]) -> WaitOutlook {
+    let mut states = WaitOutlook { rank: vec![OTHER; blocked.len()], ..WaitOutlook::default() };
     let mut seen_from = vec![usize::MAX; blocked.len()];
     for start in 0..blocked.len() {
         let mut at = Some(start);
@@ -391,7 +395,7 @@ mod tests {
     #[test]
     fn of_two_witnesses_the_present_one_is_believed() {
         let owner = |thread, source| Owner { run: 0, thread, source };
-        let (now, earlier) = (Source::Nesting, Source::EarlierNesting);
+        let (now, earlier) = (OwnerSource::Nesting, OwnerSource::EarlierNesting);
         for (owners, expected) in [
             (vec![owner(1, now), owner(2, earlier)], Some(owner(1, now))),
             (vec![owner(2, earlier)], Some(owner(2, earlier))),

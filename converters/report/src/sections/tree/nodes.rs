@@ -6,7 +6,7 @@
 use super::{
     super::sampled::ShownStacks,
     TreeNode,
-    sums::{Leaf, Sums},
+    sums::{Leaf, SampledTimes},
 };
 use crate::findings::names;
 use std::{
@@ -42,7 +42,7 @@ struct Summed {
     /// How many frames stand outside of it.
     level: u32,
     method_ns: u64,
-    sums: Sums,
+    sums: SampledTimes,
     called: Vec<usize>,
     /// It says where the program waited for a lock, so it is shown.
     is_place: bool,
@@ -58,7 +58,7 @@ impl<'a> Nodes<'a> {
     pub(super) fn new(
         profile: &'a Profile,
         stacks: &'a ShownStacks,
-        leaves: &BTreeMap<Leaf, Sums>,
+        leaves: &BTreeMap<Leaf, SampledTimes>,
     ) -> Nodes<'a> {
         let (by_name, by_stack) = Default::default();
         let nodes = vec![Summed::default()];

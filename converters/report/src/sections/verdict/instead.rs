@@ -69,7 +69,7 @@ impl Instead {
         let has_samples = findings.profile().has_samples;
         let runnable_threads = machine.runnable;
         let activity = match has_samples {
-            true => sampled(&States::of(findings), machine),
+            true => sampled(&StateSums::of(findings), machine),
             false => unsampled(findings, overview, machine),
         };
         let (place, place_share) = match activity_state(activity) {
@@ -81,11 +81,11 @@ impl Instead {
 }
 
 /// Real time by state, idle threads included.
-struct States([u64; State::ALL.len()]);
+struct StateSums([u64; State::ALL.len()]);
 
-impl States {
-    fn of(findings: &Findings<'_>) -> States {
-        States(State::ALL.map(|state| findings.aggregate.state(state).wall_ns))
+impl StateSums {
+    fn of(findings: &Findings<'_>) -> StateSums {
+        StateSums(State::ALL.map(|state| findings.aggregate.state(state).wall_ns))
     }
 
     fn of_state(&self, state: State) -> u64 {
@@ -99,7 +99,7 @@ impl States {
 }
 
 /// What samples and CPU time say.
-fn sampled(states: &States, machine: &Machine) -> Activity {
+fn sampled(states: &StateSums, machine: &Machine) -> Activity {
     let want = machine.runnable.unwrap_or(0.0);
     if machine.is_saturated() && want >= ONE_CORE {
         let gets = machine.cores().unwrap_or(f64::MAX);

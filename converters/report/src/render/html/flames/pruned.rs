@@ -66,7 +66,7 @@ impl<'a> Pruned<'a> {
         );
         let mut least = (whole[0] / PARTS).max(1);
         loop {
-            let kept = Kept::of(flame, &whole, least);
+            let kept = WideNodes::of(flame, &whole, least);
             let mut sums: BTreeMap<[u32; 3], u64> = BTreeMap::new();
             for (&(node, thread, lock), &sum) in &flame.sums {
                 let (thread, lock) = (thread_of[&thread], lock_of[&lock]);
@@ -108,17 +108,17 @@ fn cumulated(flame: &Flame) -> Vec<u64> {
 }
 
 /// The nodes that are wide enough.
-struct Kept<'a> {
+struct WideNodes<'a> {
     frames: Vec<&'a str>,
     nodes: Vec<[u64; 2]>,
     /// The new number of each node, or of that in which it was called.
     node_of: Vec<u32>,
 }
 
-impl<'a> Kept<'a> {
-    fn of(flame: &'a Flame, whole: &[u64], least: u64) -> Kept<'a> {
+impl<'a> WideNodes<'a> {
+    fn of(flame: &'a Flame, whole: &[u64], least: u64) -> WideNodes<'a> {
         let mut numbers: HashMap<u32, u64> = HashMap::new();
-        let mut kept = Kept { frames: Vec::new(), nodes: Vec::new(), node_of: vec![0] };
+        let mut kept = WideNodes { frames: Vec::new(), nodes: Vec::new(), node_of: vec![0] };
         for (at, &(parent, frame)) in flame.nodes.iter().enumerate() {
             let parent = kept.node_of[parent as usize];
             let is_kept = whole[at + 1] >= least;
