@@ -9,6 +9,8 @@
 //! file that only passes a name on (`pub use`) does not count as using it.
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+#[path = "walls/names.rs"]
+mod names;
 #[path = "walls/source.rs"]
 mod source;
 
