@@ -39,11 +39,11 @@ use crate::{
     lives::recordings,
     pass::{Nothing, Question, Reading},
     states::StateReader,
-    withheld::{Judging, Withheld},
+    withheld::{Judge, Withheld},
 };
 use build::ProfileBuilder;
 use owned::OwnedSums;
-use pass::Summing;
+use pass::SumQuestion;
 use sampled::Samples;
 use tyrion_formats::Recording;
 
@@ -126,7 +126,7 @@ fn pass_over(
         let kinds = filter.kinds_of_samples();
         let samples = Samples { reader: &reader, kinds, is_withheld: &is_withheld };
         let by_owner = owned::SumsByOwner::new(log, filter, most);
-        let summing = Summing::new(log, filter.window(log), samples, by_owner);
+        let summing = SumQuestion::new(log, filter.window(log), samples, by_owner);
         let damage = match besides.get(run).and_then(Option::as_ref) {
             None => crate::pass::run(log, &summing, reading(progress)),
             Some(besides) => {
@@ -162,7 +162,7 @@ pub fn aggregate_judging(
         let (aggregate, _) = pass_over(logs, filter, &withheld, 0, besides, progress);
         return (aggregate, withheld);
     }
-    let mut judging = Judging::new(filter);
+    let mut judging = Judge::new(filter);
     let mut all = Vec::new();
     for ((run, log), recording) in logs.iter().enumerate().zip(recordings(logs)) {
         let besides = besides.get(run).and_then(Option::as_ref);
@@ -170,7 +170,7 @@ pub fn aggregate_judging(
         let kinds = filter.kinds_of_samples();
         let samples = Samples { reader: &reader, kinds, is_withheld: &|_, _| false };
         let by_owner = owned::SumsByOwner::new(log, filter, 0);
-        let summing = Summing::new(log, filter.window(log), samples, by_owner);
+        let summing = SumQuestion::new(log, filter.window(log), samples, by_owner);
         let (gather, of) = judging.begin(log, recording).unzip();
         let damage = match (&gather, besides) {
             (None, None) => crate::pass::run(log, &summing, reading(progress)),

@@ -139,7 +139,7 @@ impl Withheld {
     /// [`Withheld::waits`], for [`Withheld::wakes`] also its threads and locks, and
     /// nothing for all else.
     pub fn find(logs: &[Recording], filter: &Filter) -> Withheld {
-        let mut judging = Judging::new(filter);
+        let mut judging = Judge::new(filter);
         for (log, recording) in logs.iter().zip(recordings(logs)) {
             if let Some((gather, of)) = judging.begin(log, recording) {
                 // Whoever sums the waits tells of what is damaged.
@@ -238,15 +238,15 @@ impl Withheld {
 }
 
 /// Judges places, log by log.
-pub(crate) struct Judging<'f> {
+pub(crate) struct Judge<'f> {
     filter: &'f Filter,
     found: Withheld,
     assembly: Assembly,
 }
 
-impl<'f> Judging<'f> {
-    pub(crate) fn new(filter: &'f Filter) -> Judging<'f> {
-        Judging { filter, found: Withheld::default(), assembly: Assembly::default() }
+impl<'f> Judge<'f> {
+    pub(crate) fn new(filter: &'f Filter) -> Judge<'f> {
+        Judge { filter, found: Withheld::default(), assembly: Assembly::default() }
     }
 
     /// What is to be asked of the next log, which is of this recording; `None` where the
@@ -279,7 +279,7 @@ impl<'f> Judging<'f> {
     }
 
     pub(crate) fn finish(self) -> Withheld {
-        let Judging { mut found, assembly, .. } = self;
+        let Judge { mut found, assembly, .. } = self;
         let mut evidence = assembly.finish();
         evidence.resize(found.places.list.len(), Evidence::default());
         found.judged = found.places.list.iter().zip(evidence).map(JudgedPlace::new).collect();

@@ -1,7 +1,7 @@
 //! From the sums of trace mode to rows of the profile.
 
 use super::{
-    asked::{Estimated, WaitsBySite},
+    asked::{BlameEstimate, WaitsBySite},
     ids::WaitKey,
     resolve::Resolver,
     spread::shares,
@@ -99,7 +99,7 @@ impl Rows<'_, '_> {
             // does not stand in it.
             merge(&mut rows.acquisitions);
         }
-        let charged = |charged: WaitSums| Estimated { charged, ..Estimated::default() };
+        let charged = |charged: WaitSums| BlameEstimate { charged, ..BlameEstimate::default() };
         let blames = sums.blames.iter().map(|(&(thread, stack, place, site), sums)| {
             ((thread, stack, Some(place), site), charged(*sums))
         });
@@ -227,13 +227,13 @@ impl Rows<'_, '_> {
     /// Waits by the thread that they are charged to, as its rows.
     fn charged(
         &mut self,
-        charges: impl Iterator<Item = (ChargeKey, Estimated)>,
+        charges: impl Iterator<Item = (ChargeKey, BlameEstimate)>,
     ) -> BTreeMap<u32, Vec<BlameRow>> {
-        let mut charges: Vec<(ChargeKey, Estimated)> = charges.collect();
+        let mut charges: Vec<(ChargeKey, BlameEstimate)> = charges.collect();
         charges.sort_unstable_by_key(|(key, it)| (*key, it.above, it.is_free));
         let mut rows: BTreeMap<u32, Vec<BlameRow>> = BTreeMap::new();
         for ((thread, stack, place, site), estimated) in charges {
-            let Estimated { charged, above, is_free, answers, error_ns } = estimated;
+            let BlameEstimate { charged, above, is_free, answers, error_ns } = estimated;
             let at = self.key_of_site.get(site as usize).map_or(usize::MAX, |&at| at as usize);
             let Some(&(waiter_stack, lock, kind)) = self.wait_keys.get(at) else { continue };
             let stack = match (stack, place) {

@@ -56,7 +56,7 @@ pub(super) struct LookSums(Table<LookKey, Weights>);
 
 /// Waits charged to owners, estimated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Estimated {
+pub(super) struct BlameEstimate {
     /// How many waits, and their durations.
     pub(super) charged: WaitSums,
     /// How many of the innermost frames are above the one that has the lock.
@@ -130,7 +130,7 @@ impl LookSums {
 
     /// The waits of all threads, as far as something is known of their owners, charged to
     /// those.
-    pub(super) fn charge(self, waits: &WaitsBySite) -> Vec<(BlameKey, Estimated)> {
+    pub(super) fn charge(self, waits: &WaitsBySite) -> Vec<(BlameKey, BlameEstimate)> {
         let mut by_site: BTreeMap<u32, Vec<(LookKey, Weights)>> = BTreeMap::new();
         for (key, weights) in self.0 {
             by_site.entry(key.site).or_default().push((key, weights));
@@ -149,7 +149,7 @@ impl LookSums {
             for (((key, weights), wait_ns), count) in answers.into_iter().zip(wait_ns).zip(counts) {
                 let LookKey { thread, stack, above, is_free, .. } = key;
                 let charged_waits = WaitSums { count, wait_ns, max_ns: 0 };
-                let estimated = Estimated {
+                let estimated = BlameEstimate {
                     charged: charged_waits,
                     above,
                     is_free,

@@ -119,7 +119,7 @@ impl Slot {
 
 /// What one worker adds up. A program waits for few owners at a time, so a small table
 /// whose slots anyone may take over does most of it.
-pub(super) struct Owned<'a> {
+pub(super) struct OwnerTable<'a> {
     log: &'a Recording,
     shared: &'a SumsByOwner,
     /// Whether it is still asked for.
@@ -129,11 +129,11 @@ pub(super) struct Owned<'a> {
     sums: OwnedSums,
 }
 
-impl<'a> Owned<'a> {
-    pub(super) fn new(log: &'a Recording, shared: &'a SumsByOwner) -> Owned<'a> {
+impl<'a> OwnerTable<'a> {
+    pub(super) fn new(log: &'a Recording, shared: &'a SumsByOwner) -> OwnerTable<'a> {
         let is_on = !shared.is_given_up();
         let slots = vec![Slot::default(); if is_on { SLOTS } else { 0 }];
-        Owned { log, shared, is_on, slots, used: Vec::new(), sums: OwnedSums::default() }
+        OwnerTable { log, shared, is_on, slots, used: Vec::new(), sums: OwnedSums::default() }
     }
 
     /// Adds a wait. What had to make room for it comes back, with thread and site: it is to

@@ -3,7 +3,7 @@
 use super::{
     fold::{FoldNotes, Folder},
     known::known_thread,
-    owned::{self, Owned, OwnedSite, OwnedSums},
+    owned::{self, OwnedSite, OwnedSums, OwnerTable},
     sampled::{SampleSums, Sampler, Samples},
     sums::{PieceSums, SiteSums, SparseSums, ThreadSums, WaitSums, lock},
     trace::{TraceSums, Tracer},
@@ -43,7 +43,7 @@ pub(super) struct LogSums {
 }
 
 /// What is asked of a log.
-pub(super) struct Summing<'a> {
+pub(super) struct SumQuestion<'a> {
     log: &'a Recording,
     window: Window,
     samples: Samples<'a>,
@@ -56,15 +56,15 @@ pub(super) struct Summing<'a> {
     rest: Mutex<(WaitSums, FoldNotes)>,
 }
 
-impl<'a> Summing<'a> {
+impl<'a> SumQuestion<'a> {
     /// Sums what a log holds, into `owned` by owner.
     pub(super) fn new(
         log: &'a Recording,
         window: Window,
         samples: Samples<'a>,
         owned: owned::SumsByOwner,
-    ) -> Summing<'a> {
-        Summing {
+    ) -> SumQuestion<'a> {
+        SumQuestion {
             log,
             window,
             samples,
@@ -101,7 +101,7 @@ fn inner<T>(mutex: Mutex<T>) -> T {
     mutex.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-impl Question for Summing<'_> {
+impl Question for SumQuestion<'_> {
     type Visitor<'q>
         = SumVisitor<'q>
     where
@@ -128,13 +128,13 @@ impl Question for Summing<'_> {
 pub(super) struct SumVisitor<'a> {
     log: &'a Recording,
     window: &'a Window,
-    to: &'a Summing<'a>,
+    to: &'a SumQuestion<'a>,
     /// The current piece's thread, its sums by site, and whether there are to be any.
     thread: u32,
     dense: Vec<WaitSums>,
     is_dense: bool,
     others: Others<'a>,
-    owned: Owned<'a>,
+    owned: OwnerTable<'a>,
     folder: Folder<'a>,
     tracer: Tracer<'a>,
     sampler: Sampler<'a>,
@@ -189,7 +189,7 @@ impl<'w, 'a> Adder<'w, 'a> {
     #[inline(always)]
     fn add_wait<const BY_OWNER: bool>(
         &mut self,
-        owned: &mut Owned<'_>,
+        owned: &mut OwnerTable<'_>,
         thread: u32,
         site: u32,
         owner: u32,
@@ -222,7 +222,7 @@ impl<'w, 'a> Adder<'w, 'a> {
 /// Takes the records of two chunks.
 struct Both<'w, 'a, const BY_OWNER: bool> {
     adder: Adder<'w, 'a>,
-    owned: &'w mut Owned<'a>,
+    owned: &'w mut OwnerTable<'a>,
     tracer: &'w mut Tracer<'a>,
     sampler: &'w mut Sampler<'a>,
 }
@@ -259,8 +259,8 @@ impl<'r, const BY_OWNER: bool> TakeRecords<'r> for Both<'_, '_, BY_OWNER> {
 }
 
 impl<'a> SumVisitor<'a> {
-    fn new(to: &'a Summing<'a>) -> Self {
-        let Summing { log, window, samples, owned, .. } = to;
+    fn new(to: &'a SumQuestion<'a>) -> Self {
+        let SumQuestion { log, window, samples, owned, .. } = to;
         let (sums, unknown) = (SparseSums::default(), WaitSums::default());
         SumVisitor {
             log,
@@ -270,7 +270,7 @@ impl<'a> SumVisitor<'a> {
             dense: vec![WaitSums::default(); log.definitions().sites().len()],
             is_dense: false,
             others: Others { log, sums, unknown, count: 0 },
-            owned: Owned::new(log, owned),
+            owned: OwnerTable::new(log, owned),
             folder: Folder::new(log, window),
             tracer: Tracer::new(log, window),
             sampler: Sampler::new(log, window, *samples),

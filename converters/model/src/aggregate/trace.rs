@@ -82,7 +82,7 @@ impl Default for CellSums {
 }
 
 impl CellSums {
-    fn of(log: &Recording, cell: &AcquisitionCell, how: Measured) -> CellSums {
+    fn of(log: &Recording, cell: &AcquisitionCell, how: HoldMeasure) -> CellSums {
         let bursts = cell.bursts.unwrap_or_default();
         let measured = cell.first_count.saturating_add(cell.sampled_count);
         // Up to one pair of probes in each hold.
@@ -195,7 +195,7 @@ pub(super) struct Tracer<'a> {
     log: &'a Recording,
     window: &'a Window,
     scope: Scope,
-    how: Measured,
+    how: HoldMeasure,
     /// Since when threads wait at the end of the log, by their ids.
     pending: Table<u32, u64>,
     pub(super) sums: TraceSums,
@@ -203,7 +203,7 @@ pub(super) struct Tracer<'a> {
 
 /// How holds were measured.
 #[derive(Clone, Copy)]
-struct Measured {
+struct HoldMeasure {
     mode: HoldMode,
     /// What a pair of probes takes, in ns.
     pair_ns: u64,
@@ -212,7 +212,7 @@ struct Measured {
 impl<'a> Tracer<'a> {
     pub(super) fn new(log: &'a Recording, window: &'a Window) -> Self {
         let pair_ns = log.pair_ns().unwrap_or(USUAL_PAIR_NS);
-        let how = Measured { mode: log.hold_mode(), pair_ns };
+        let how = HoldMeasure { mode: log.hold_mode(), pair_ns };
         let scope = Scope::of(log, window);
         let pending = log.pending().iter().map(|it| (it.thread, it.start_ns)).collect();
         Tracer { log, window, scope, how, pending, sums: TraceSums::default() }

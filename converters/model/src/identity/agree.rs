@@ -17,12 +17,12 @@ pub(super) struct RecordingLocks {
     /// As of so many definitions.
     stamp: u64,
     pub(super) table: GroupTable,
-    pub(super) agreed: Arc<Agreed>,
+    pub(super) agreed: Arc<Ambiguities>,
 }
 
 /// Which names and labels stand for several, by their hashes; `None` stands for several.
 #[derive(Debug, Default)]
-pub(super) struct Agreed {
+pub(super) struct Ambiguities {
     pub(super) style: Style,
     /// What a short name is short for.
     names: HashMap<u64, Option<u64>>,
@@ -30,7 +30,7 @@ pub(super) struct Agreed {
     labels: HashMap<(u64, u64), Option<u64>>,
 }
 
-impl Agreed {
+impl Ambiguities {
     /// Whether a name would stand for several without its package.
     pub(super) fn is_ambiguous(&self, name: &str) -> bool {
         name.contains('/') && self.names.get(&hash(short(name))) == Some(&None)
@@ -72,7 +72,7 @@ impl Agreed {
     }
 
     /// Adds what another side found: what is ambiguous there is so everywhere.
-    fn add(&mut self, other: Agreed) {
+    fn add(&mut self, other: Ambiguities) {
         for (label, is) in other.labels {
             let known = self.labels.entry(label).or_insert(is);
             *known = known.and(is.and(*known));
@@ -126,10 +126,10 @@ fn agree_as(sides: &[Vec<&Recording>], style: Style) {
     if have_agreed(logs(), style) {
         return;
     }
-    let mut agreed = Agreed { style, ..Agreed::default() };
+    let mut agreed = Ambiguities { style, ..Ambiguities::default() };
     let mut tables = Vec::new();
     for side in sides {
-        let mut of_side = Agreed::default();
+        let mut of_side = Ambiguities::default();
         for log in side {
             let table = GroupTable::new(log);
             if !table.is_plain() {

@@ -93,12 +93,12 @@ pub(super) struct LogWaits {
     /// When threads waited, by thread and site.
     pub(super) spans: Spans<(u32, u32)>,
     /// Waits that another thread ended, by the place, the thread that did so and its stack.
-    pub(super) wakes: Table<WakeKey, Ended>,
+    pub(super) wakes: Table<WakeKey, EndedWaits>,
 }
 
 /// Waits that a thread has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ended {
+pub(super) struct EndedWaits {
     /// Their durations added up.
     pub(super) wait_ns: u64,
     /// How many of them the filter asks for.
@@ -107,8 +107,8 @@ pub(super) struct Ended {
     pub(super) asked_ns: u64,
 }
 
-impl Ended {
-    fn add(&mut self, more: &Ended) {
+impl EndedWaits {
+    fn add(&mut self, more: &EndedWaits) {
         self.wait_ns = self.wait_ns.saturating_add(more.wait_ns);
         self.asked = self.asked.saturating_add(more.asked);
         self.asked_ns = self.asked_ns.saturating_add(more.asked_ns);
@@ -310,11 +310,13 @@ impl<'a> WaitVisitor<'a> {
             Some(_) => wake.stack,
             None => EMPTY_STACK,
         };
-        self.seen.wakes.entry((place, self.known(wake.waker), stack)).or_default().add(&Ended {
-            wait_ns: wake.wait_ns,
-            asked: u64::from(is_asked),
-            asked_ns: if is_asked { wake.wait_ns } else { 0 },
-        });
+        self.seen.wakes.entry((place, self.known(wake.waker), stack)).or_default().add(
+            &EndedWaits {
+                wait_ns: wake.wait_ns,
+                asked: u64::from(is_asked),
+                asked_ns: if is_asked { wake.wait_ns } else { 0 },
+            },
+        );
     }
 }
 

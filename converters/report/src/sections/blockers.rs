@@ -15,7 +15,7 @@ use crate::{
     findings::{LockRef, OwnedWait, ThreadBlame},
 };
 use chance::{Chances, Own, error_ns};
-use looked::{Looked, is_code_unseen, is_thread_unseen};
+use looked::{AllLooks, is_code_unseen, is_thread_unseen};
 use serde::Serialize;
 use std::{
     cmp::Reverse,
@@ -227,7 +227,7 @@ pub fn blockers(findings: &Findings<'_>, options: &ReportOptions) -> Blockers {
     };
     let (waits, wait_ns) = (sum(|wait| wait.count), sum(|wait| wait.wait_ns));
     let is_asked = profile.is_blame_sampled && !findings.is_trace();
-    let mut looked = Looked::default();
+    let mut looked = AllLooks::default();
     let (source, threads, code) = if is_asked {
         let code = charged_code(findings, Some(&mut looked));
         let threads = asked_threads(findings);
@@ -316,7 +316,7 @@ fn asked_threads(findings: &Findings<'_>) -> ByThreads {
 
 /// By code. Where the lock was looked at, waits whose holder's code was not seen are told
 /// apart.
-fn charged_code(findings: &Findings<'_>, mut looked: Option<&mut Looked>) -> ByCode {
+fn charged_code(findings: &Findings<'_>, mut looked: Option<&mut AllLooks>) -> ByCode {
     let profile = findings.profile();
     let mut places = PlaceNames::new(findings);
     let mut pairs = ByCode::new();
@@ -359,7 +359,7 @@ struct RowContext<'f> {
     /// How much wait there is a holder for.
     known_ns: u64,
     chances: Option<Chances>,
-    looked: Looked,
+    looked: AllLooks,
 }
 
 impl RowContext<'_> {

@@ -7,7 +7,7 @@
 mod pruned;
 
 use super::{begin_section, escape::escape};
-use pruned::Pruned;
+use pruned::PrunedFlame;
 use serde_json::json;
 use std::{
     collections::HashMap,
@@ -146,7 +146,7 @@ pub(super) fn write(page: &mut String, flames: &[Flame]) -> fmt::Result {
              <p class=\"reading\" aria-live=\"polite\"></p>\n</div>"
         )?;
     }
-    let data: Vec<_> = flames.iter().map(|flame| json!(Pruned::of(flame))).collect();
+    let data: Vec<_> = flames.iter().map(|flame| json!(PrunedFlame::of(flame))).collect();
     let data = escape(&json!(data).to_string());
     writeln!(page, "<div id=\"graph-data\" hidden>{data}</div>\n</section>")
 }

@@ -2,7 +2,7 @@
 //! what is charged may be off.
 
 use super::chance::error_ns;
-use crate::sections::{charged::Awaited, shared::share};
+use crate::sections::{charged::WaiterKey, shared::share};
 use std::collections::{BTreeMap, BTreeSet};
 use tyrion_model::profile::{BlameRow, Profile};
 use tyrion_wire::WaitKind;
@@ -83,14 +83,14 @@ impl LookTotals {
 
 /// What was seen of all waits.
 #[derive(Default)]
-pub(super) struct Looked(BTreeMap<Awaited, LookTotals>);
+pub(super) struct AllLooks(BTreeMap<WaiterKey, LookTotals>);
 
-impl Looked {
-    pub(super) fn add(&mut self, awaited: Awaited, profile: &Profile, blame: &BlameRow) {
+impl AllLooks {
+    pub(super) fn add(&mut self, awaited: WaiterKey, profile: &Profile, blame: &BlameRow) {
         self.0.entry(awaited).or_default().add(LookTotals::of(profile, blame));
     }
 
-    pub(super) fn of(&self, awaited: &Awaited) -> Option<LookTotals> {
+    pub(super) fn of(&self, awaited: &WaiterKey) -> Option<LookTotals> {
         self.0.get(awaited).copied()
     }
 

@@ -15,7 +15,7 @@ use tyrion_wire::{WaitKind, def::id::UNKNOWN, slot::Pending};
 
 /// A thread that waits for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Blocked {
+pub(super) struct BlockedThread {
     /// The log.
     pub(super) run: u32,
     pub(super) pending: Pending,
@@ -83,11 +83,11 @@ pub(in crate::sections) fn pending(logs: &[Recording]) -> Vec<(u32, Pending)> {
 type ThreadKey = (u32, u64);
 
 /// The threads that wait for locks, and who has those.
-pub(super) fn blocked(logs: &[Recording], recorded: &Recorded) -> Vec<Blocked> {
-    let mut list: Vec<Blocked> = pending(logs)
+pub(super) fn blocked(logs: &[Recording], recorded: &Recorded) -> Vec<BlockedThread> {
+    let mut list: Vec<BlockedThread> = pending(logs)
         .into_iter()
         .filter(|(_, pending)| is_blocked(pending))
-        .map(|(run, pending)| Blocked::new(logs, run, pending))
+        .map(|(run, pending)| BlockedThread::new(logs, run, pending))
         .collect();
     let recordings = recordings(logs);
     let thread_key = |run: u32, thread: u32| -> Option<ThreadKey> {
@@ -120,15 +120,15 @@ pub(super) fn blocked(logs: &[Recording], recorded: &Recorded) -> Vec<Blocked> {
     list
 }
 
-impl Blocked {
-    fn new(logs: &[Recording], run: u32, pending: Pending) -> Blocked {
+impl BlockedThread {
+    fn new(logs: &[Recording], run: u32, pending: Pending) -> BlockedThread {
         let may_end = matches!(
             pending.kind,
             WaitKind::Lock | WaitKind::LockRead | WaitKind::LockWrite | WaitKind::Semaphore
         );
         let is_timed = |log: &Recording| may_end && is_timed(log, pending.stack);
         let is_for_ever = !logs.get(run as usize).is_some_and(is_timed);
-        Blocked { run, pending, owner: None, waits_for: None, is_sure: false, is_for_ever }
+        BlockedThread { run, pending, owner: None, waits_for: None, is_sure: false, is_for_ever }
     }
 
     /// Whether the owner has the lock still. `since_ns`: since when it waits itself.
@@ -182,13 +182,13 @@ impl<'a> Holders<'a> {
         logs: &[Recording],
         recordings: &'a [u32],
         recorded: &Recorded,
-        blocked: &[Blocked],
+        blocked: &[BlockedThread],
         asleep: &impl Fn(u32, u32) -> Option<usize>,
     ) -> Self {
         let mut latest: BTreeMap<usize, &Nesting> = BTreeMap::new();
         for nesting in &recorded.nestings {
             let Some(at) = asleep(nesting.run, nesting.nested.thread) else { continue };
-            let Blocked { run, pending, .. } = &blocked[at];
+            let BlockedThread { run, pending, .. } = &blocked[at];
             let (Some(log), Some(own)) = (logs.get(*run as usize), logs.get(nesting.run as usize))
             else {
                 continue;
@@ -206,7 +206,7 @@ impl<'a> Holders<'a> {
         }
         let mut by_hash: HashMap<(u32, u32), Vec<(String, Owner)>> = HashMap::new();
         for (at, nesting) in latest {
-            let Blocked { run, pending, .. } = &blocked[at];
+            let BlockedThread { run, pending, .. } = &blocked[at];
             let is_now = nesting.last_ns >= pending.start_ns;
             let source = if is_now { OwnerSource::Nesting } else { OwnerSource::EarlierNesting };
             let owner = Owner { run: *run, thread: pending.thread, source };
@@ -283,7 +283,7 @@ pub(super) struct WaitOutlook {
 
 /// Each thread waits for one other at most, so following them from any leads to
 /// an end or into a ring.
-pub(super) fn states(blocked: &[Blocked]) -> WaitOutlook {
+pub(super) fn states(blocked: &[BlockedThread]) -> WaitOutlook {
     let mut states = WaitOutlook { rank: vec![OTHER; blocked.len()], ..WaitOutlook::default() };
     let mut seen_from = vec![usize::MAX; blocked.len()];
     for start in 0..blocked.len() {
@@ -333,7 +333,7 @@ mod tests {
     use super::*;
 
     /// Threads that wait for each other, by their places.
-    fn waiting(for_whom: &[Option<usize>]) -> Vec<Blocked> {
+    fn waiting(for_whom: &[Option<usize>]) -> Vec<BlockedThread> {
         let pending = |at: usize| Pending {
             thread: at as u32 + 1,
             kind: WaitKind::Lock,
@@ -344,7 +344,7 @@ mod tests {
             seen_ns: 0,
             flags: 0,
         };
-        let blocked = |(at, &waits_for): (usize, &Option<usize>)| Blocked {
+        let blocked = |(at, &waits_for): (usize, &Option<usize>)| BlockedThread {
             run: 0,
             pending: pending(at),
             owner: None,

@@ -28,7 +28,7 @@ pub(super) struct Nodes<'a> {
     stacks: &'a ShownStacks,
     /// Callers stand in front of what they called; the first is the caller of
     /// the roots.
-    nodes: Vec<Summed>,
+    nodes: Vec<NodeDraft>,
     /// By caller and name.
     by_name: HashMap<(usize, String), usize>,
     by_stack: HashMap<u32, usize>,
@@ -36,7 +36,7 @@ pub(super) struct Nodes<'a> {
 
 /// A node under way.
 #[derive(Default)]
-struct Summed {
+struct NodeDraft {
     caller: usize,
     name: String,
     /// How many frames stand outside of it.
@@ -48,7 +48,7 @@ struct Summed {
     is_place: bool,
 }
 
-impl Summed {
+impl NodeDraft {
     fn cumulative_ns(&self) -> u64 {
         self.sums.states.sum_ns()
     }
@@ -61,7 +61,7 @@ impl<'a> Nodes<'a> {
         leaves: &BTreeMap<Leaf, SampledTimes>,
     ) -> Nodes<'a> {
         let (by_name, by_stack) = Default::default();
-        let nodes = vec![Summed::default()];
+        let nodes = vec![NodeDraft::default()];
         let mut nodes = Nodes { profile, stacks, nodes, by_name, by_stack };
         for (&(stack, lock), sums) in leaves {
             let mut at = nodes.of_stack(stack);
@@ -106,7 +106,7 @@ impl<'a> Nodes<'a> {
         let next = self.nodes.len();
         let at = *self.by_name.entry((caller, name.clone())).or_insert(next);
         if at == next {
-            self.nodes.push(Summed { caller, name, level, ..Summed::default() });
+            self.nodes.push(NodeDraft { caller, name, level, ..NodeDraft::default() });
             self.nodes[caller].called.push(at);
         }
         at

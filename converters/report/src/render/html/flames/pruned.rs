@@ -23,7 +23,7 @@ const OTHER_LOCKS: &str = "[other] locks";
 /// What the page has of a flame graph. What is left out of it counts where it was
 /// called, so that sums stay what they are.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Pruned<'a> {
+pub(super) struct PrunedFlame<'a> {
     title: &'static str,
     frames: Vec<&'a str>,
     threads: Vec<&'a str>,
@@ -46,8 +46,8 @@ fn flat<S: Serializer, const N: usize>(rows: &[[u64; N]], to: S) -> Result<S::Ok
     list.end()
 }
 
-impl<'a> Pruned<'a> {
-    pub(super) fn of(flame: &'a Flame) -> Pruned<'a> {
+impl<'a> PrunedFlame<'a> {
+    pub(super) fn of(flame: &'a Flame) -> PrunedFlame<'a> {
         let whole = cumulated(flame);
         let (threads, thread_of) = most(
             &flame.threads.names,
@@ -81,7 +81,7 @@ impl<'a> Pruned<'a> {
                 let row = |([node, thread, lock], sum): ([u32; 3], u64)| {
                     [node.into(), thread.into(), lock.into(), sum]
                 };
-                return Pruned {
+                return PrunedFlame {
                     title: flame.title,
                     frames: kept.frames,
                     threads,
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn what_is_narrow_counts_where_it_was_called() {
         let flame = flame("[a];x;y 9999\n[a];x;z 1\n[b];x;y;[monitor] C 10000\n[b];w 3\n");
-        let pruned = Pruned::of(&flame);
+        let pruned = PrunedFlame::of(&flame);
         assert_eq!(
             (&pruned.frames[..], &pruned.nodes[..]),
             (&["x", "y", "[monitor] C"][..], &[[0, 0], [1, 1], [2, 2]][..])
@@ -192,7 +192,7 @@ mod tests {
         let lines: String = (0..20_000).map(line).collect();
         let whole: u64 = (0..20_000).map(|at| 100 + at).sum();
         let flame = flame(&lines);
-        let pruned = Pruned::of(&flame);
+        let pruned = PrunedFlame::of(&flame);
         assert!(pruned.nodes.len() <= MOST_NODES && pruned.sums.len() <= MOST_SUMS);
         assert_eq!(pruned.sums.iter().map(|row| row[3]).sum::<u64>(), whole);
         assert_eq!((pruned.threads.len(), pruned.threads[100]), (101, OTHER_THREADS));
@@ -202,6 +202,6 @@ mod tests {
         );
         let bytes = serde_json::to_string(&pruned).map_or(0, |json| json.len());
         assert!((1..800_000).contains(&bytes), "{bytes}");
-        assert_eq!(pruned, Pruned::of(&flame.clone()), "the same again");
+        assert_eq!(pruned, PrunedFlame::of(&flame.clone()), "the same again");
     }
 }
