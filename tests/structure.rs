@@ -2,7 +2,7 @@
 
 use crate::support::root;
 use crate::support::{setup, stdout_of};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn read(file: &str) -> String {
     let path = root().join(file);
@@ -85,6 +85,36 @@ fn the_documents_are_short() {
         pages().into_iter().map(|page| (words_by_hand(&read(&page)), page)).collect();
     let all: usize = words.iter().map(|(words, _)| words).sum();
     assert!(all <= 50_000, "{all} words: {words:#?}");
+}
+
+/// Folders of testdata that hold what programs read, and no golden files.
+const INPUTS: [&str; 3] = ["cases", "inputs", "java"];
+
+/// A difference that nobody reads before it is committed is not looked at: each format and
+/// each feature has one golden file, from the smallest input that shows it.
+#[test]
+fn the_golden_files_are_short() {
+    let mut lines: BTreeMap<String, usize> = BTreeMap::new();
+    for folder in std::fs::read_dir(root().join("testdata")).unwrap() {
+        let folder = folder.unwrap();
+        let name = folder.file_name().into_string().unwrap();
+        if INPUTS.contains(&name.as_str()) {
+            continue;
+        }
+        for file in std::fs::read_dir(folder.path()).unwrap() {
+            let path = file.unwrap().path();
+            let is_golden = path.extension().is_none_or(|extension| {
+                !["log", "gz", "jfc", "md"].iter().any(|other| extension == *other)
+            });
+            if is_golden {
+                let text = std::fs::read_to_string(&path).unwrap();
+                *lines.entry(name.clone()).or_default() += text.lines().count();
+            }
+        }
+    }
+    assert!(lines.values().all(|lines| *lines > 0) && lines.len() >= 7, "{lines:?}");
+    let all: usize = lines.values().sum();
+    assert!(all <= 8_000, "{all} lines: {lines:?}");
 }
 
 #[test]

@@ -9,6 +9,8 @@
 //! file that only passes a name on (`pub use`) does not count as using it.
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+#[path = "walls/names.rs"]
+mod names;
 #[path = "walls/source.rs"]
 mod source;
 
@@ -212,7 +214,7 @@ mod checks {
     fn names_that_are_passed_on_are_those_of_who_has_them() {
         let files = [
             ("lib.rs", "mod a; mod b;"),
-            ("a/mod.rs", "mod c; pub mod d; pub use c::{C, f as g};"),
+            ("a.rs", "mod c; pub mod d; pub use c::{C, f as g};"),
             ("a/c.rs", "pub struct C; pub fn f() {}"),
             ("a/d.rs", "use crate::b::B;"),
             ("b.rs", "use crate::a; pub struct B; fn f() { a::g(); }"),

@@ -3,14 +3,17 @@
 //! `BLESS=1` writes them. One that is missing or that no output belongs to is an
 //! error.
 
+mod features;
+
 use crate::{
     golden_files, otlp,
     support::{of_sums, profiles, totals, written},
     times,
 };
-use std::{collections::BTreeMap, fmt::Write, path::PathBuf};
+use features::Feature;
+use std::{collections::BTreeMap, fmt::Write, path::PathBuf, sync::LazyLock};
 use tyrion_converters::outputs::{
-    By, Format, Metric, OutputOptions,
+    By, Format, OutputOptions, by_name, flamegraph,
     pprof::{self, proto},
 };
 use tyrion_model::{
@@ -21,63 +24,6 @@ use tyrion_model::{
 
 fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden"))
-}
-
-/// The options that are tried beside the default ones.
-fn variants() -> Vec<(&'static str, OutputOptions)> {
-    let plain = OutputOptions::default;
-    vec![
-        ("", plain()),
-        ("no-lock-frame", OutputOptions { lock_frame: false, ..plain() }),
-        ("lock-identity", OutputOptions { lock_identity: true, ..plain() }),
-        ("no-thread-label", OutputOptions { thread_label: false, ..plain() }),
-        ("by-thread", OutputOptions { by_thread: true, ..plain() }),
-        ("contentions", OutputOptions { metric: Some(Metric::Contentions), ..plain() }),
-        ("icicle", OutputOptions { icicle: true, ..plain() }),
-        ("merged", OutputOptions { merged: true, ..plain() }),
-        ("max-parts-2", OutputOptions { max_parts: 2, ..plain() }),
-    ]
-}
-
-/// The options that mean something in logs of trace mode alone.
-fn variants_of_trace() -> Vec<(&'static str, OutputOptions)> {
-    let plain = OutputOptions::default;
-    vec![
-        ("hold", OutputOptions { metric: Some(Metric::Hold), ..plain() }),
-        ("acquisitions", OutputOptions { metric: Some(Metric::Acquisitions), ..plain() }),
-        ("blame", OutputOptions { metric: Some(Metric::Blame), ..plain() }),
-        ("by-holder", OutputOptions { by: Some(By::Holder), ..plain() }),
-        (
-            "contentions-by-holder",
-            OutputOptions { by: Some(By::Holder), metric: Some(Metric::Contentions), ..plain() },
-        ),
-        (
-            "hold-by-thread",
-            OutputOptions { metric: Some(Metric::Hold), by_thread: true, ..plain() },
-        ),
-    ]
-}
-
-/// The options that mean something where it is known who ended waits.
-fn variants_of_wakers() -> Vec<(&'static str, OutputOptions)> {
-    let by_waker = OutputOptions { by: Some(By::Waker), ..OutputOptions::default() };
-    let metric = Some(Metric::Contentions);
-    vec![
-        ("by-waker", by_waker.clone()),
-        ("contentions-by-waker", OutputOptions { metric, ..by_waker }),
-    ]
-}
-
-/// The options that mean something where threads were sampled.
-fn variants_of_samples() -> Vec<(&'static str, OutputOptions)> {
-    let plain = OutputOptions::default;
-    vec![
-        ("wall", OutputOptions { metric: Some(Metric::Wall), ..plain() }),
-        ("cpu", OutputOptions { metric: Some(Metric::Cpu), ..plain() }),
-        ("blocked", OutputOptions { metric: Some(Metric::Blocked), ..plain() }),
-        ("by-state", OutputOptions { by: Some(By::State), ..plain() }),
-        ("by-state-and-thread", OutputOptions { by: Some(By::State), by_thread: true, ..plain() }),
-    ]
 }
 
 /// The profile cut down to an interesting package, its threads in groups.
@@ -101,7 +47,19 @@ fn readable(format: &Format, profile: &Profile, options: &OutputOptions) -> Stri
     text.replace(env!("CARGO_PKG_VERSION"), "VERSION")
 }
 
-/// The SVG without inferno's script, and with a frame a line.
+/// How all flame graphs look: their golden files do without it.
+static STYLE: LazyLock<String> = LazyLock::new(|| {
+    let [(_, svg)] =
+        &written(&flamegraph::FORMAT, &profiles::with_wakers(), &OutputOptions::default())[..]
+    else {
+        panic!("one file")
+    };
+    let svg = String::from_utf8(svg.clone()).unwrap();
+    let (_, rest) = svg.split_once("<style type=\"text/css\">").unwrap();
+    rest.split_once("</style>").unwrap().0.to_owned()
+});
+
+/// The SVG without inferno's script and the style of all, and with a frame a line.
 fn svg_text(svg: &str) -> String {
     let mut text = String::new();
     let mut rest = svg;
@@ -109,7 +67,8 @@ fn svg_text(svg: &str) -> String {
         text += before;
         rest = script.split_once("]]>").unwrap().1;
     }
-    (text + rest).replace("<g>", "\n<g>").replace("<text", "\n<text")
+    let text = (text + rest).replace(STYLE.as_str(), "as style.flamegraph.txt");
+    text.replace("<g>", "\n<g>").replace("<text", "\n<text")
 }
 
 fn pprof_text(profile: &proto::Profile) -> String {
@@ -153,61 +112,163 @@ fn pprof_text(profile: &proto::Profile) -> String {
     text
 }
 
-/// The golden files as they should be. OutputOptions that change nothing have none.
+/// The profiles of the golden files.
+fn profiles_by_name() -> BTreeMap<&'static str, Profile> {
+    BTreeMap::from([
+        ("empty", profiles::empty()),
+        ("wakers", profiles::with_wakers()),
+        ("sample", profiles::frozen()),
+        ("owners", profiles::with_owners()),
+        ("trace", profiles::traced::profile()),
+        ("bursts", profiles::traced::in_bursts()),
+        ("sampling", profiles::sampling()),
+        ("packages-and-groups", transformed(profiles::frozen())),
+        ("nasty", profiles::nasty_in_short()),
+        ("bank", profiles::bank()),
+    ])
+}
+
+/// The golden files as they should be.
 fn expected() -> BTreeMap<String, String> {
+    let profiles = profiles_by_name();
     let mut files = BTreeMap::new();
-    let profiles = profiles::all().into_iter().chain(profiles::with_samples());
-    for (name, profile) in profiles.chain([("wakers", profiles::with_wakers())]) {
-        for format in of_sums() {
-            let plain = readable(format, &profile, &OutputOptions::default());
-            let of_trace = if profile.has_blame { variants_of_trace() } else { Vec::new() };
-            let of_samples = if profile.has_samples { variants_of_samples() } else { Vec::new() };
-            let of_wakers = if profile.has_wakers { variants_of_wakers() } else { Vec::new() };
-            let variants = variants().into_iter().chain(of_trace);
-            let variants = variants.chain(of_samples).chain(of_wakers);
-            for (variant, options) in variants {
-                let text = readable(format, &profile, &options);
-                if variant.is_empty() {
-                    files.insert(format!("{name}.{}.txt", format.name), text);
-                } else if text != plain {
-                    files.insert(format!("{name}.{}.{variant}.txt", format.name), text);
-                }
-            }
-            if profile.has_samples {
-                let profile = transformed(profile.clone());
-                let text = readable(format, &profile, &OutputOptions::default());
-                files.insert(format!("{name}.{}.packages-and-groups.txt", format.name), text);
-            }
+    for feature in features::all() {
+        for name in feature.shown_by {
+            let format = by_name(name).unwrap();
+            let text = readable(format, &profiles[feature.profile], &feature.options);
+            files.insert(file_name(&feature, name), text);
         }
     }
-    files.extend(in_bursts());
+    files.insert("style.flamegraph.txt".to_owned(), STYLE.clone());
+    files.insert("titles.flamegraph.txt".to_owned(), titles(&profiles));
+    files.insert("defaults.pprof.txt".to_owned(), defaults(&profiles));
     files.extend(times::golden());
-    let of_owners = readable(&pprof::FORMAT, &profiles::with_owners(), &OutputOptions::default());
-    files.insert("owners.pprof.txt".to_owned(), of_owners);
     files
 }
 
-/// What all outputs make of acquisitions that were counted in bursts.
-fn in_bursts() -> BTreeMap<String, String> {
-    let profile = profiles::traced::in_bursts();
-    let metric = |metric| OutputOptions { metric: Some(metric), ..OutputOptions::default() };
-    let mut files = BTreeMap::new();
-    for format in of_sums() {
-        let plain = readable(format, &profile, &OutputOptions::default());
-        for (name, options) in
-            [("acquisitions", metric(Metric::Acquisitions)), ("hold", metric(Metric::Hold))]
-        {
-            let text = readable(format, &profile, &options);
-            if text != plain {
-                files.insert(format!("bursts.{}.{name}.txt", format.name), text);
-            }
-        }
-        files.insert(format!("bursts.{}.txt", format.name), plain);
+fn file_name(feature: &Feature, format: &str) -> String {
+    match feature.variant {
+        "" => format!("{}.{format}.txt", feature.profile),
+        variant => format!("{}.{format}.{variant}.txt", feature.profile),
     }
-    files
+}
+
+/// What flame graphs are called, and what all of one is, where that is all that their
+/// golden files would show.
+fn titles(profiles: &BTreeMap<&str, Profile>) -> String {
+    let mut text = String::new();
+    for feature in features::all().iter().filter(|it| it.changed.contains(&"flamegraph")) {
+        let profile = &profiles[feature.profile];
+        let svg = readable(&flamegraph::FORMAT, profile, &feature.options);
+        let _ = writeln!(text, "==> {} <==", file_name(feature, "flamegraph"));
+        let parts = ["<text id=\"title\"", "<text id=\"subtitle\"", "<g><title>all ("];
+        for line in svg.lines().filter(|line| parts.iter().any(|part| line.starts_with(part))) {
+            let _ = writeln!(text, "{line}");
+        }
+    }
+    text
+}
+
+/// What pprof shows first.
+fn defaults(profiles: &BTreeMap<&str, Profile>) -> String {
+    let mut text = String::new();
+    for feature in features::all().iter().filter(|it| it.changed.contains(&"pprof")) {
+        let profile = readable(&pprof::FORMAT, &profiles[feature.profile], &feature.options);
+        let line = profile.lines().find(|line| line.starts_with("default "));
+        let _ = writeln!(text, "{}: {}", file_name(feature, "pprof"), line.unwrap());
+    }
+    text
 }
 
 #[test]
 fn outputs_are_as_in_the_golden_files() {
     golden_files::check(&folder(), &expected());
+}
+
+/// An option that begins to change a format gets a golden file, and each format has some.
+#[test]
+fn what_options_change_is_shown() {
+    let profiles = profiles_by_name();
+    let mut wrong = Vec::new();
+    for format in of_sums() {
+        let mut is_shown = false;
+        for feature in features::all() {
+            let profile = &profiles[feature.profile];
+            let shown = feature.shown_by.contains(&format.name);
+            is_shown |= shown;
+            let plain = readable(format, profile, &OutputOptions::default());
+            let changes = readable(format, profile, &feature.options) != plain;
+            let known = shown || feature.changed.contains(&format.name);
+            if changes != known && !feature.variant.is_empty() {
+                wrong.push(format!("{}: {changes}", file_name(&feature, format.name)));
+            }
+        }
+        if !is_shown {
+            wrong.push(format!("{} has no golden file", format.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Of formats that show all metrics, a metric changes the default at most: that is why they
+/// have no golden file for each.
+#[test]
+fn metrics_change_the_default_alone() {
+    let profiles = profiles_by_name();
+    for feature in features::all() {
+        let by = feature.options.by.filter(|by| *by != By::State);
+        let without = OutputOptions { metric: None, by, ..feature.options.clone() };
+        let profile = &profiles[feature.profile];
+        for name in ["callgrind", "otlp", "pprof"] {
+            let [with, without] = [&feature.options, &without].map(|options| {
+                let text = readable(by_name(name).unwrap(), profile, options);
+                let lines = text.lines().filter(|line| !line.starts_with("default "));
+                lines.collect::<Vec<_>>().join("\n")
+            });
+            assert_eq!(with, without, "{}", file_name(&feature, name));
+        }
+    }
+}
+
+/// What the golden files of one file for all threads do not show of hostile names.
+#[test]
+fn files_of_threads_have_harmless_names() {
+    let text = readable(
+        by_name("callgrind").unwrap(),
+        &profiles::nasty_in_short(),
+        &OutputOptions::default(),
+    );
+    let begins = |begin: &str| -> Vec<&str> {
+        text.lines().filter_map(|line| line.strip_prefix(begin)).collect()
+    };
+    let numbers =
+        (1..=4).map(|nth| format!("1-0{nth}")).chain((1..=6).map(|nth| format!("2-0{nth}")));
+    let files = numbers.map(|number| format!("callgrind.7.{number} <=="));
+    let files: Vec<String> = std::iter::once("callgrind <==".to_owned()).chain(files).collect();
+    assert_eq!(begins("==> "), files);
+    assert_eq!(
+        begins("desc: Trigger: "),
+        [
+            "thread-1099511627776",
+            "new_line; _ NUL_",
+            "pool-1-thread-10",
+            "# 1",
+            "events : Ir",
+            "pool-1-thread-2",
+            "ends 5",
+            "żółw_[k]",
+            "virtual-90",
+            "virtual-91",
+        ]
+    );
+    assert_eq!(begins("desc: Thread: ").last(), Some(&"id 91, group main, virtual"));
+    let programs = begins("desc: Program: ");
+    assert_eq!(programs[0], "a_b; events : Ir 7 (pid 7)");
+    assert!(programs[9].starts_with("wörld wörld ") && programs[9].ends_with('…'), "{programs:?}");
+    // What has no part of its own shares one.
+    let options = OutputOptions { max_parts: 2, ..OutputOptions::default() };
+    let text = readable(by_name("callgrind").unwrap(), &profiles::nasty(), &options);
+    let triggers: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("desc: Trigger: ")).collect();
+    assert_eq!(triggers, ["others (9 threads)", "żółw_[k]"]);
 }

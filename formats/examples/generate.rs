@@ -31,7 +31,7 @@ use tyrion_formats::{
     write::{LaneId, LogOptions, LogWriter, Wait},
 };
 
-type Writer = LogWriter<BufWriter<File>>;
+type FileWriter = LogWriter<BufWriter<File>>;
 
 /// The mean time between two snapshots.
 const PERIOD_NS: u64 = 50_000_000;
@@ -153,7 +153,7 @@ struct GeneratedPlace {
 }
 
 fn sites(
-    log: &mut Writer,
+    log: &mut FileWriter,
     plan: &LogPlan,
     random: &mut Random,
 ) -> Result<Vec<GeneratedPlace>, Box<dyn Error>> {
@@ -196,7 +196,7 @@ fn sites(
 }
 
 fn methods(
-    log: &mut Writer,
+    log: &mut FileWriter,
     plan: &LogPlan,
     random: &mut Random,
 ) -> Result<Vec<u32>, Box<dyn Error>> {
@@ -230,7 +230,7 @@ struct LaneThread {
     shift: usize,
 }
 
-fn threads(log: &mut Writer, plan: &LogPlan) -> Result<Vec<LaneThread>, Box<dyn Error>> {
+fn threads(log: &mut FileWriter, plan: &LogPlan) -> Result<Vec<LaneThread>, Box<dyn Error>> {
     let mut threads = Vec::new();
     for nth in 0..plan.threads {
         let id = log.thread(nth as u64 + 20, &format!("http-worker-{nth}"), "main", 0)?;
@@ -250,7 +250,7 @@ impl LaneThread {
     #[inline]
     fn wait(
         &mut self,
-        log: &mut Writer,
+        log: &mut FileWriter,
         plan: &LogPlan,
         sites: &[GeneratedPlace],
         zipf: &Zipf,
@@ -273,7 +273,7 @@ impl LaneThread {
 }
 
 fn write_cells(
-    log: &mut Writer,
+    log: &mut FileWriter,
     plan: &LogPlan,
     threads: &[LaneThread],
     sites: &[GeneratedPlace],

@@ -1,14 +1,10 @@
 //! Probes in methods made at random.
 
-#![allow(clippy::expect_used, reason = "a test that cannot go on should say why")]
-
-mod common;
-
 use std::collections::{BTreeMap, HashMap};
 
-use common::assembler::{Frame, Item, Method, Type};
-use common::everywhere::{PROBE_CLASS, PROBES};
-use common::isomorphism;
+use crate::common::assembler::{Frame, Item, Method, Type};
+use crate::common::everywhere::{PROBE_CLASS, PROBES};
+use crate::common::isomorphism;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -110,7 +106,7 @@ prop_compose! {
         };
         let handlers = handlers.iter().map(|(start, end, handler, class)| {
             let (start, end) = range(start, end);
-            (start, end, handler.index(count), class * common::assembler::THIS_CLASS)
+            (start, end, handler.index(count), class * crate::common::assembler::THIS_CLASS)
         });
         let handlers: Vec<_> = handlers.collect();
         let frame = |(place, (kind, tag, new)): &(Index, (u8, u8, Index))| {

@@ -1,10 +1,6 @@
 //! Bytes that are no class, or not quite: nothing panics, and nothing takes for ever.
 
-#![allow(clippy::expect_used, reason = "a test that cannot go on should say why")]
-
-mod common;
-
-use common::everywhere;
+use crate::common::everywhere;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tyrion_bytecode::{ClassError, ClassFile, Pc, instrument};

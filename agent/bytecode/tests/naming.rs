@@ -1,7 +1,5 @@
 //! What locks are called: `tests/data/Names.java`, with and without debug tables.
 
-#![allow(clippy::expect_used, reason = "a test that cannot go on should say why")]
-
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tyrion_bytecode::naming::{Body, Half, LockName, Variable, lock_names, method_lock_name};

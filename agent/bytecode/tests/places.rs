@@ -1,12 +1,8 @@
 //! Where probes stand, and when a method is left alone: one small method each.
 
-#![allow(clippy::expect_used, reason = "a test that cannot go on should say why")]
-
-mod common;
-
-use common::assembler::{Frame, Item, Method, THIS_CLASS, Type};
-use common::frames;
-use common::model::{Class, Code};
+use crate::common::assembler::{Frame, Item, Method, THIS_CLASS, Type};
+use crate::common::frames;
+use crate::common::model::{Class, Code};
 use tyrion_bytecode::{
     Around, ClassError, ClassFile, Exit, Member, MethodPlan, Op, Pc, Protected, Reason, instrument,
 };

@@ -1,15 +1,11 @@
 //! The classes in `tests/data`, and those below the directories in `TYRION_CLASSES`.
 
-#![allow(clippy::expect_used, reason = "a test that cannot go on should say why")]
-
-mod common;
-
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use common::everywhere;
-use common::isomorphism::{self, Key};
+use crate::common::everywhere;
+use crate::common::isomorphism::{self, Key};
 use tyrion_bytecode::{ClassFile, Method, MethodPlan, instrument};
 
 #[test]

@@ -1,15 +1,11 @@
 //! The plans for trace mode, on the classes in `tests/data` and those below the directories
 //! in `TYRION_CLASSES`, and on bytes that are no class.
 
-#![allow(clippy::expect_used, reason = "a test that cannot go on should say why")]
-
-mod common;
-
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use common::isomorphism::{self, Key};
+use crate::common::isomorphism::{self, Key};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tyrion_bytecode::{ClassFile, MethodPlan, Op};

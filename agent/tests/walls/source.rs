@@ -431,15 +431,9 @@ impl Scan<'_> {
         let file = match place {
             // Beside the file that says so.
             Some(place) => self.folder.join(self.of.name(self.file)).parent().unwrap().join(place),
-            None => {
-                let beside = self.children.join(format!("{name}.rs"));
-                if beside.exists() { beside } else { self.children.join(name).join("mod.rs") }
-            }
+            None => self.children.join(format!("{name}.rs")),
         };
-        let folder = match file.file_name().is_some_and(|name| name == "mod.rs") {
-            true => file.parent().unwrap().to_owned(),
-            false => file.with_extension(""),
-        };
+        let folder = file.with_extension("");
         self.of.read_file(self.folder, &file, &folder, module);
     }
 

@@ -10,6 +10,7 @@ mod traced;
 
 use super::{dump, info};
 use regex::Regex;
+use serde_json::json;
 use std::path::PathBuf;
 use tyrion_formats::Recording;
 use tyrion_model::filter::{Filter, Kinds, States, moment};
@@ -40,23 +41,31 @@ fn dumped(log: &Recording, filter: &Filter, json: bool) -> String {
     String::from_utf8(out).unwrap()
 }
 
+/// The logs whose text is shown by a golden file, and those whose JSON is, too: JSON has all
+/// fields whatever a log tells.
+const TOLD_IN_TEXT: [&str; 7] =
+    ["v1-tiny", "v1-killed", "v1-trace", "v1-holds", "v1-sample", "v1-collections", "v1-wakers"];
+const TOLD_IN_JSON: [&str; 3] = ["v1-killed", "v1-trace", "v1-sample"];
+
 #[test]
 fn logs_are_shown_as_ever() {
     let mut files = golden_files::GoldenFiles::new();
+    for name in TOLD_IN_TEXT {
+        let info = info::printed(&[frozen(name)], &all(), false);
+        files.insert(format!("{name}.info.txt"), info);
+    }
+    for name in TOLD_IN_JSON {
+        files.insert(format!("{name}.info.json"), info::printed(&[frozen(name)], &all(), true));
+    }
+    let in_bursts = info::printed(&[traced::log_in_bursts()], &all(), false);
+    files.insert("bursts.info.txt".to_owned(), in_bursts);
+    for name in ["jdk25", "async-profiler"] {
+        let info = info::printed(&[recorded(name)], &all(), false);
+        files.insert(format!("{name}.info.txt"), info);
+    }
+    let jdk25 = info::printed(&[recorded("jdk25")], &all(), true);
+    files.insert("jdk25.info.json".to_owned(), jdk25);
     for (sort, json) in [("txt", false), ("json", true)] {
-        for name in [
-            "v1-tiny",
-            "v1-small",
-            "v1-killed",
-            "v1-trace",
-            "v1-holds",
-            "v1-sample",
-            "v1-collections",
-            "v1-wakers",
-        ] {
-            let info = info::printed(&[frozen(name)], &all(), json);
-            files.insert(format!("{name}.info.{sort}"), info);
-        }
         for name in [
             "v1-tiny",
             "v1-trace",
@@ -72,13 +81,68 @@ fn logs_are_shown_as_ever() {
         }
         let in_bursts = traced::log_in_bursts();
         files.insert(format!("bursts.dump.{sort}"), dumped(&in_bursts, &all(), json));
-        files.insert(format!("bursts.info.{sort}"), info::printed(&[in_bursts], &all(), json));
-        for name in ["jdk11", "jdk25", "async-profiler"] {
-            let info = info::printed(&[recorded(name)], &all(), json);
-            files.insert(format!("{name}.info.{sort}"), info);
-        }
     }
     golden_files::check(&testdata().join("cli"), &files);
+}
+
+/// What the JSON of other logs says that no golden file shows.
+#[test]
+fn json_tells_what_is_special_of_a_log() {
+    let expect = |log: Recording, parts: serde_json::Value| {
+        let json: serde_json::Value =
+            serde_json::from_str(&info::printed(&[log], &all(), true)).unwrap();
+        for (at, part) in parts.as_object().unwrap() {
+            assert_eq!(json.pointer(at), Some(part), "{at} of {}", json["log"]);
+        }
+    };
+    expect(
+        frozen("v1-small"),
+        json!({ "/complete": true, "/state": "closed", "/duration_ns": 9_000_000 }),
+    );
+    expect(frozen("v1-tiny"), json!({ "/waiting": { "contention": 1, "idle": 0 }, "/notes": [] }));
+    expect(
+        frozen("v1-collections"),
+        json!({ "/collections": {
+            "count": 2, "longest_pause_ns": 2_000_000, "lost": 1, "pause_ns": 2_400_000,
+        } }),
+    );
+    expect(
+        frozen("v1-wakers"),
+        json!({ "/metadata/wakers": "true", "/callbacks/other/recorded": 1 }),
+    );
+    expect(
+        frozen("v1-holds"),
+        json!({ "/trace/hold": "all", "/trace/taken/hold_is_exact": true, "/trace/records": 8 }),
+    );
+    expect(
+        traced::log_in_bursts(),
+        json!({
+            "/notes/0": "1 place was counted in bursts (count=adaptive): acquisitions are \
+                         estimates, with a standard error of 1.5 % in all",
+            "/trace/instrumented/methods": null,
+            "/trace/own_cost_ns": {},
+            "/trace/taken": {
+                "acquisitions": 100_023, "acquisitions_error": 1_501, "failed": 8,
+                "hold_is_exact": false, "hold_ns": 23_010_700, "longest_hold_ns": 210_000,
+                "measured": 21, "reentrant": 35, "reentrant_error": 8, "uncounted": 90_000,
+            },
+        }),
+    );
+    expect(
+        recorded("jdk11"),
+        json!({ "/collections/count": 1, "/totals/contentions": 365, "/threads": 15 }),
+    );
+    expect(
+        recorded("async-profiler"),
+        json!({
+            "/threshold_ns": null,
+            "/collections": null,
+            "/sampling/states/waiting/samples": 55,
+            "/sampling/shown_as/idle/samples": 127,
+            "/notes/0": "waits were sampled, one each time waiting had added up to 1 ms: totals \
+                         lack the others, mostly shorter ones",
+        }),
+    );
 }
 
 /// How many lines of each record a dump has.

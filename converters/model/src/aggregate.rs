@@ -39,11 +39,11 @@ use crate::{
     lives::recordings,
     pass::{Nothing, Question, Reading},
     states::StateReader,
-    withheld::{Judging, Withheld},
+    withheld::{Judge, Withheld},
 };
-use build::Builder;
+use build::ProfileBuilder;
 use owned::OwnedSums;
-use pass::Summing;
+use pass::SumQuestion;
 use sampled::Samples;
 use tyrion_formats::Recording;
 
@@ -118,15 +118,15 @@ fn pass_over(
     progress: &(dyn Fn(u64) + Sync),
 ) -> (Aggregate, Vec<Option<OwnedSums>>) {
     identity::agree(logs);
-    let mut builder = Builder::new(filter, withheld);
+    let mut builder = ProfileBuilder::new(filter, withheld);
     let mut owned = Vec::new();
     for (run, log) in logs.iter().enumerate() {
         let reader = StateReader::new(log);
         let is_withheld = |kind, stack| withheld.is_withheld((run, log), kind, stack);
         let kinds = filter.kinds_of_samples();
         let samples = Samples { reader: &reader, kinds, is_withheld: &is_withheld };
-        let by_owner = owned::Shared::new(log, filter, most);
-        let summing = Summing::new(log, filter.window(log), samples, by_owner);
+        let by_owner = owned::SumsByOwner::new(log, filter, most);
+        let summing = SumQuestion::new(log, filter.window(log), samples, by_owner);
         let damage = match besides.get(run).and_then(Option::as_ref) {
             None => crate::pass::run(log, &summing, reading(progress)),
             Some(besides) => {
@@ -162,15 +162,15 @@ pub fn aggregate_judging(
         let (aggregate, _) = pass_over(logs, filter, &withheld, 0, besides, progress);
         return (aggregate, withheld);
     }
-    let mut judging = Judging::new(filter);
+    let mut judging = Judge::new(filter);
     let mut all = Vec::new();
     for ((run, log), recording) in logs.iter().enumerate().zip(recordings(logs)) {
         let besides = besides.get(run).and_then(Option::as_ref);
         let reader = StateReader::new(log);
         let kinds = filter.kinds_of_samples();
         let samples = Samples { reader: &reader, kinds, is_withheld: &|_, _| false };
-        let by_owner = owned::Shared::new(log, filter, 0);
-        let summing = Summing::new(log, filter.window(log), samples, by_owner);
+        let by_owner = owned::SumsByOwner::new(log, filter, 0);
+        let summing = SumQuestion::new(log, filter.window(log), samples, by_owner);
         let (gather, of) = judging.begin(log, recording).unzip();
         let damage = match (&gather, besides) {
             (None, None) => crate::pass::run(log, &summing, reading(progress)),
@@ -185,7 +185,7 @@ pub fn aggregate_judging(
         all.push(summing.finish(damage));
     }
     let withheld = judging.finish();
-    let mut builder = Builder::new(filter, &withheld);
+    let mut builder = ProfileBuilder::new(filter, &withheld);
     for (log, sums) in logs.iter().zip(all) {
         builder.add(log, &filter.window(log), sums);
     }

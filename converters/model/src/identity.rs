@@ -36,7 +36,7 @@ mod tests;
 pub use agree::{agree, agree_on_sides, agree_on_whole};
 
 use crate::java;
-use agree::Known;
+use agree::RecordingLocks;
 use groups::Only;
 use names::Style;
 use regex::Regex;
@@ -48,17 +48,17 @@ use tyrion_wire::def::id;
 #[derive(Clone, Debug)]
 pub struct Locks<'a> {
     log: &'a Recording,
-    known: Arc<Known>,
+    known: Arc<RecordingLocks>,
     style: Style,
 }
 
 /// What stands for a lock, or for several that nothing tells apart: equal ones have
 /// equal labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Node(What);
+pub struct Node(NodeKind);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum What {
+enum NodeKind {
     /// By class and name, the ids of a class and a string.
     Called { class: u32, name: u32 },
     /// A group, by its number.
@@ -70,7 +70,7 @@ enum What {
 impl Node {
     /// Whether it goes by class and name alone, as where places are not known.
     pub fn is_called(self) -> bool {
-        matches!(self.0, What::Called { .. })
+        matches!(self.0, NodeKind::Called { .. })
     }
 }
 
@@ -81,7 +81,7 @@ impl<'a> Locks<'a> {
     /// Those of a recording. It is worked out once, and anew when a log that is being
     /// written tells more.
     pub fn of(log: &'a Recording) -> Locks<'a> {
-        let known = Known::of(log);
+        let known = RecordingLocks::of(log);
         let style = known.agreed.style;
         Locks { log, known, style }
     }
@@ -104,13 +104,13 @@ impl<'a> Locks<'a> {
         let of_lock = table.locks.get(&site.lock).filter(|_| site.lock != id::UNKNOWN);
         let contended = of_lock.map_or(Only::None, |it| it.contended);
         if let (false, Only::One(group)) = (is_contention, contended) {
-            return Node(What::Group(group));
+            return Node(NodeKind::Group(group));
         }
         if self.exact_place(site.place).is_some() {
             return self.at_exact(site.place, self.class_of(site.lock));
         }
         match (contended, of_lock.map_or(Only::None, |it| it.other)) {
-            (Only::One(group), _) | (Only::None, Only::One(group)) => Node(What::Group(group)),
+            (Only::One(group), _) | (Only::None, Only::One(group)) => Node(NodeKind::Group(group)),
             _ => self.called(self.class_of(site.lock), self.name_of(site.lock)),
         }
     }
@@ -120,7 +120,7 @@ impl<'a> Locks<'a> {
     pub fn with_id(&self, lock: u32) -> Node {
         let of_lock = self.known.table.locks.get(&lock).filter(|_| lock != id::UNKNOWN);
         match of_lock.and_then(|it| it.first_contended.or(it.first_other)) {
-            Some(group) => Node(What::Group(group)),
+            Some(group) => Node(NodeKind::Group(group)),
             None => self.called(self.class_of(lock), self.name_of(lock)),
         }
     }
@@ -146,7 +146,7 @@ impl<'a> Locks<'a> {
     /// As [`Locks::matches`], of [`Locks::label_at`].
     pub fn matches_at(&self, regex: &Regex, place: u32, class: &str) -> bool {
         match self.group_at(place, class) {
-            Some(group) => self.matches(regex, Node(What::Group(group)), class, id::UNKNOWN),
+            Some(group) => self.matches(regex, Node(NodeKind::Group(group)), class, id::UNKNOWN),
             None => {
                 let whole = self.clone().whole().own_name_at(place, class);
                 let name = self.own_name_at(place, class);
@@ -158,7 +158,7 @@ impl<'a> Locks<'a> {
     fn group_at(&self, place: u32, class: &str) -> Option<u32> {
         let own = self.exact_place(place)?;
         match self.found(place, own, java::public_class(class))? {
-            What::Group(group) => Some(group),
+            NodeKind::Group(group) => Some(group),
             _ => None,
         }
     }
@@ -177,12 +177,12 @@ impl<'a> Locks<'a> {
     /// Class and name of a lock.
     pub fn label(&self, Node(what): Node) -> Label {
         match what {
-            What::Called { class, name } => {
+            NodeKind::Called { class, name } => {
                 let name = self.log.text(name);
                 (self.class(class), self.shown(java::telling_name(&name)))
             }
-            What::Group(group) => self.group_label(group),
-            What::Place { place, class } => {
+            NodeKind::Group(group) => self.group_label(group),
+            NodeKind::Place { place, class } => {
                 let class = self.class(class);
                 let name = self.name_at(place, &class);
                 (class, name)
@@ -198,7 +198,7 @@ impl<'a> Locks<'a> {
         let called = self.log.text(self.name_of(lock));
         let own = java::telling_name(&called);
         if self.known.table.is_plain() {
-            let What::Called { name, .. } = node.0 else { return matches(own) };
+            let NodeKind::Called { name, .. } = node.0 else { return matches(own) };
             return matches(java::telling_name(&self.log.text(name)));
         }
         let (shown, whole) = (self.label(node).1, self.clone().whole().label(node).1);
@@ -230,37 +230,37 @@ impl<'a> Locks<'a> {
 
     /// By class and name, unless there is a group of the field that is called so.
     fn called(&self, class: u32, name: u32) -> Node {
-        let called = Node(What::Called { class, name });
+        let called = Node(NodeKind::Called { class, name });
         if self.known.table.is_plain() {
             return called;
         }
         let (class, name) = (self.class(class), self.log.text(name));
         let group = self.known.table.of_field(&class, java::telling_name(&name));
-        group.map_or(called, |group| Node(What::Group(group)))
+        group.map_or(called, |group| Node(NodeKind::Group(group)))
     }
 
     /// Locks of a class at a place whose bytecode is known.
     fn at_exact(&self, place: u32, class: u32) -> Node {
         let table = &self.known.table;
         if let Some(&group) = table.pairs.get(&(place, class)) {
-            return Node(What::Group(group));
+            return Node(NodeKind::Group(group));
         }
         if class == id::UNKNOWN
             && let Some(Only::One(group)) = table.places.get(&place)
         {
-            return Node(What::Group(*group));
+            return Node(NodeKind::Group(*group));
         }
         let own = self.exact_place(place);
         let found = own.and_then(|own| self.found(place, own, &self.class(class)));
-        Node(found.unwrap_or(What::Place { place, class }))
+        Node(found.unwrap_or(NodeKind::Place { place, class }))
     }
 
     /// What a place is of that no wait and no acquisition was known of when the groups
     /// were made.
-    fn found(&self, place: u32, own: &LockSite, class: &str) -> Option<What> {
+    fn found(&self, place: u32, own: &LockSite, class: &str) -> Option<NodeKind> {
         let table = &self.known.table;
         let key = keys::Texts::new(self.log).key(own, class);
         let instance = self.log.definitions().place_instance(place);
-        table.find(&key, instance.filter(|&hash| hash != 0)).map(What::Group)
+        table.find(&key, instance.filter(|&hash| hash != 0)).map(NodeKind::Group)
     }
 }

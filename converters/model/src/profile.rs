@@ -11,7 +11,7 @@ mod taken;
 
 pub use crate::state::State;
 pub(crate) use row::Row;
-pub use taken::{InBursts, Taken};
+pub use taken::{AcquisitionCounts, InBursts};
 use tyrion_formats::ShortWaits;
 use tyrion_wire::{WaitKind, cell::BUCKETS};
 

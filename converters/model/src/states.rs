@@ -23,10 +23,11 @@ pub struct StateReader<'a> {
     log: &'a Recording,
     /// What is known of each method, and of each stack as far as it was asked
     /// for; nothing until the first sample.
-    known: OnceLock<Known>,
+    known: OnceLock<MethodRoles>,
 }
 
-struct Known {
+/// What methods and stacks of a recording say of threads.
+struct MethodRoles {
     roles: Vec<Role>,
     /// Whether any method is a probe.
     has_probes: bool,
@@ -130,8 +131,8 @@ impl<'a> StateReader<'a> {
         without
     }
 
-    fn known(&self) -> &Known {
-        self.known.get_or_init(|| Known::of(self.log))
+    fn known(&self) -> &MethodRoles {
+        self.known.get_or_init(|| MethodRoles::of(self.log))
     }
 
     fn says(&self, stack: u32) -> Says {
@@ -151,7 +152,7 @@ impl<'a> StateReader<'a> {
     }
 
     /// The roles of a stack's frames, innermost first.
-    fn roles(&self, known: &Known, stack: u32) -> impl Iterator<Item = Role> {
+    fn roles(&self, known: &MethodRoles, stack: u32) -> impl Iterator<Item = Role> {
         let mut at = stack;
         std::iter::from_fn(move || {
             let frame = self.log.definitions().stacks().get(at)?;
@@ -171,8 +172,8 @@ fn barely_ran(sampled: &Noted<Sample>) -> bool {
     cpu_ns.saturating_mul(20) <= wall_ns
 }
 
-impl Known {
-    fn of(log: &Recording) -> Known {
+impl MethodRoles {
+    fn of(log: &Recording) -> MethodRoles {
         let definitions = log.definitions();
         let mut roles = vec![Role::Program; definitions.methods().len()];
         for (id, method) in definitions.methods().iter() {
@@ -184,6 +185,6 @@ impl Known {
         }
         let stacks = (0..definitions.stacks().len()).map(|_| AtomicU8::new(0)).collect();
         let has_probes = roles.contains(&Role::Probe);
-        Known { roles, has_probes, stacks }
+        MethodRoles { roles, has_probes, stacks }
     }
 }

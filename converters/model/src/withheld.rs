@@ -33,8 +33,8 @@ use crate::{
 };
 use assemble::{Assembly, SeenLog};
 use gathered::{KnownSite, KnownStack};
-use pass::{Asked, Gather, Role, Seen};
-use places::{Places, Shapes};
+use pass::{Gather, LogWaits, Role, WaitFilter};
+use places::{PlaceNumbers, Shapes};
 use std::{
     collections::{HashMap, HashSet},
     rc::Rc,
@@ -79,7 +79,7 @@ impl JudgedPlace {
 #[derive(Debug, Default)]
 pub struct Withheld {
     judged: Vec<JudgedPlace>,
-    places: Places,
+    places: PlaceNumbers,
     logs: Vec<OfLog>,
 }
 
@@ -139,7 +139,7 @@ impl Withheld {
     /// [`Withheld::waits`], for [`Withheld::wakes`] also its threads and locks, and
     /// nothing for all else.
     pub fn find(logs: &[Recording], filter: &Filter) -> Withheld {
-        let mut judging = Judging::new(filter);
+        let mut judging = Judge::new(filter);
         for (log, recording) in logs.iter().zip(recordings(logs)) {
             if let Some((gather, of)) = judging.begin(log, recording) {
                 // Whoever sums the waits tells of what is damaged.
@@ -238,15 +238,15 @@ impl Withheld {
 }
 
 /// Judges places, log by log.
-pub(crate) struct Judging<'f> {
+pub(crate) struct Judge<'f> {
     filter: &'f Filter,
     found: Withheld,
     assembly: Assembly,
 }
 
-impl<'f> Judging<'f> {
-    pub(crate) fn new(filter: &'f Filter) -> Judging<'f> {
-        Judging { filter, found: Withheld::default(), assembly: Assembly::default() }
+impl<'f> Judge<'f> {
+    pub(crate) fn new(filter: &'f Filter) -> Judge<'f> {
+        Judge { filter, found: Withheld::default(), assembly: Assembly::default() }
     }
 
     /// What is to be asked of the next log, which is of this recording; `None` where the
@@ -280,7 +280,7 @@ impl<'f> Judging<'f> {
     }
 
     pub(crate) fn finish(self) -> Withheld {
-        let Judging { mut found, assembly, .. } = self;
+        let Judge { mut found, assembly, .. } = self;
         let mut evidence = assembly.finish();
         evidence.resize(found.places.list.len(), Evidence::default());
         found.judged = found.places.list.iter().zip(evidence).map(JudgedPlace::new).collect();
@@ -294,7 +294,7 @@ impl OfLog {
     fn new(
         log: &Recording,
         states: &StateReader<'_>,
-        places: &mut Places,
+        places: &mut PlaceNumbers,
     ) -> (OfLog, HashMap<u32, KnownSite>) {
         let definitions = log.definitions();
         let mut of_log = OfLog {
@@ -326,7 +326,7 @@ impl OfLog {
     }
 
     /// Keeps the waits that the filter asks for.
-    fn keep(&mut self, seen: &Seen) {
+    fn keep(&mut self, seen: &LogWaits) {
         // Where conditions were signalled, it asks for none.
         let asked = seen.sites.iter().filter(|(_, waits)| waits.asked != 0);
         let waits = asked.map(|(&(thread, site), waits)| OtherWaits {
@@ -364,7 +364,7 @@ impl OfLog {
 }
 
 /// Which waits of a log the filter asks for, of those whose sites are known.
-fn asked(log: &Recording, filter: &Filter, known: &HashMap<u32, KnownSite>) -> Asked {
+fn asked(log: &Recording, filter: &Filter, known: &HashMap<u32, KnownSite>) -> WaitFilter {
     let names = Names(log);
     let wants_thread = |id: u32| {
         let regex = filter.thread.as_ref();
@@ -379,7 +379,7 @@ fn asked(log: &Recording, filter: &Filter, known: &HashMap<u32, KnownSite>) -> A
         }
     }
     let threads = 0..log.definitions().threads().len().max(1) as u32;
-    Asked { window: filter.window(log), threads: threads.map(wants_thread).collect(), sites }
+    WaitFilter { window: filter.window(log), threads: threads.map(wants_thread).collect(), sites }
 }
 
 /// What to look for at each site of a log.

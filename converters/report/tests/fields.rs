@@ -21,39 +21,39 @@ const NAMED: [(&str, [&str; 2]); 5] = [
     ("WaitKind", ["string", "strings"]),
 ];
 
-enum Shape {
+enum TypeItem {
     Struct(ItemStruct),
     Enum(ItemEnum),
 }
 
 /// A type that is written as JSON, and where it is.
-struct Source {
+struct JsonType {
     file: PathBuf,
-    shape: Shape,
+    shape: TypeItem,
 }
 
 /// All types that are written as JSON, by name.
 pub struct Types {
-    by_name: BTreeMap<String, Vec<Source>>,
+    by_name: BTreeMap<String, Vec<JsonType>>,
     /// The `use` items of each file, as text: they tell types of one name apart.
     imports: HashMap<PathBuf, String>,
 }
 
 /// What a field holds.
-struct Held<'t> {
+struct FieldValue<'t> {
     /// As the table has it: `integer`.
     word: String,
     is_list: bool,
     or_null: bool,
     /// The type, if it has fields, or names, of its own.
-    of: Option<&'t Source>,
+    of: Option<&'t JsonType>,
     arguments: Vec<&'t Type>,
 }
 
 /// A row of a table, and what its value consists of.
-struct Row<'t> {
+struct FieldRow<'t> {
     name: String,
-    held: Held<'t>,
+    held: FieldValue<'t>,
     meaning: String,
 }
 
@@ -81,23 +81,23 @@ impl Types {
         for item in syn::parse_file(&text).unwrap().items {
             let (name, shape) = match item {
                 Item::Struct(item) if is_written(&item.attrs) => {
-                    (item.ident.to_string(), Shape::Struct(item))
+                    (item.ident.to_string(), TypeItem::Struct(item))
                 }
                 Item::Enum(item) if is_written(&item.attrs) => {
-                    (item.ident.to_string(), Shape::Enum(item))
+                    (item.ident.to_string(), TypeItem::Enum(item))
                 }
                 _ => continue,
             };
-            let source = Source { file: path.to_owned(), shape };
+            let source = JsonType { file: path.to_owned(), shape };
             self.by_name.entry(name).or_default().push(source);
         }
     }
 
     /// The type that a file calls so.
-    fn find(&self, name: &str, file: &Path) -> &Source {
+    fn find(&self, name: &str, file: &Path) -> &JsonType {
         let sources = self.by_name.get(name).map_or(&[][..], Vec::as_slice);
-        let stem = |source: &Source| source.file.file_stem().unwrap().display().to_string();
-        let is_imported = |source: &&Source| {
+        let stem = |source: &JsonType| source.file.file_stem().unwrap().display().to_string();
+        let is_imported = |source: &&JsonType| {
             self.imports[file].contains(&format!("{}::{name}", stem(source)))
                 || self.imports[file].contains(&format!("{}::{{", stem(source)))
         };
@@ -113,7 +113,7 @@ impl Types {
     /// tables of its fields and of all that they consist of.
     pub fn document(&self, file: &Path, name: &str) -> String {
         let source = self.find(name, file);
-        let Shape::Struct(root) = &source.shape else { panic!("{name} is no struct") };
+        let TypeItem::Struct(root) = &source.shape else { panic!("{name} is no struct") };
         let mut text = String::new();
         for paragraph in &paragraphs(&root.attrs)[1..] {
             writeln!(text, "{paragraph}\n").unwrap();
@@ -125,21 +125,23 @@ impl Types {
     fn tables<'t>(
         &'t self,
         text: &mut String,
-        source: &'t Source,
+        source: &'t JsonType,
         arguments: &[&'t Type],
         path: &str,
         told: &mut BTreeMap<String, String>,
     ) {
         let rows = self.rows(source, arguments);
         text.push_str("| field | type | meaning |\n|---|---|---|\n");
-        for Row { name, held, meaning } in &rows {
+        for FieldRow { name, held, meaning } in &rows {
             let or_null = if held.or_null { " or null" } else { "" };
             let meaning = meaning.replace('|', "\\|");
             writeln!(text, "| `{name}` | {}{or_null} | {meaning} |", held.word).unwrap();
         }
         text.push('\n');
-        for Row { name, held, .. } in rows {
-            let Some(of @ Source { shape: Shape::Struct(item), .. }) = held.of else { continue };
+        for FieldRow { name, held, .. } in rows {
+            let Some(of @ JsonType { shape: TypeItem::Struct(item), .. }) = held.of else {
+                continue;
+            };
             let dot = if path.is_empty() { "" } else { "." };
             let list = if held.is_list { "[]" } else { "" };
             let path = format!("{path}{dot}{name}{list}");
@@ -164,8 +166,8 @@ impl Types {
     }
 
     /// The fields of a type, those of flattened ones among them.
-    fn rows<'t>(&'t self, source: &'t Source, arguments: &[&'t Type]) -> Vec<Row<'t>> {
-        let Shape::Struct(item) = &source.shape else { return Vec::new() };
+    fn rows<'t>(&'t self, source: &'t JsonType, arguments: &[&'t Type]) -> Vec<FieldRow<'t>> {
+        let TypeItem::Struct(item) = &source.shape else { return Vec::new() };
         let mut written = source;
         if let Some(into) = option(&item.attrs, "into") {
             written = self.find(&into, &source.file);
@@ -187,13 +189,13 @@ impl Types {
                 let same = fields(source).find(|other| other.ident == field.ident);
                 meaning = same.map_or_else(String::new, |same| paragraphs(&same.attrs).join(" "));
             }
-            if let Some(Source { shape: Shape::Enum(item), .. }) = held.of {
+            if let Some(JsonType { shape: TypeItem::Enum(item), .. }) = held.of {
                 meaning.push_str(&values(item));
             }
             let file = written.file.display();
             assert!(!meaning.is_empty(), "{file}: {name} of {} has no doc comment", item.ident);
             let name = option(&field.attrs, "rename").unwrap_or(name);
-            rows.push(Row { name, held, meaning });
+            rows.push(FieldRow { name, held, meaning });
         }
         rows
     }
@@ -203,8 +205,8 @@ impl Types {
         file: &Path,
         of: &'t Type,
         parameters: &HashMap<String, &'t Type>,
-    ) -> Held<'t> {
-        let plain = |word: &str| Held {
+    ) -> FieldValue<'t> {
+        let plain = |word: &str| FieldValue {
             word: word.to_owned(),
             is_list: false,
             or_null: false,
@@ -221,7 +223,7 @@ impl Types {
             return self.held(file, of, &HashMap::new());
         }
         match name.as_str() {
-            "Option" => Held { or_null: true, ..self.held(file, arguments[0], parameters) },
+            "Option" => FieldValue { or_null: true, ..self.held(file, arguments[0], parameters) },
             "Vec" => self.held(file, arguments[0], parameters).many(),
             "BTreeMap" => plain("object"),
             "String" | "str" => plain("string"),
@@ -233,17 +235,17 @@ impl Types {
                 None => {
                     let of = self.find(name, file);
                     let word = match of.shape {
-                        Shape::Struct(_) => "object",
-                        Shape::Enum(_) => "string",
+                        TypeItem::Struct(_) => "object",
+                        TypeItem::Enum(_) => "string",
                     };
-                    Held { of: Some(of), arguments, ..plain(word) }
+                    FieldValue { of: Some(of), arguments, ..plain(word) }
                 }
             },
         }
     }
 }
 
-impl Held<'_> {
+impl FieldValue<'_> {
     fn many(mut self) -> Self {
         let named = NAMED.iter().find(|(_, [word, _])| *word == self.word);
         self.word = match named {
@@ -256,9 +258,9 @@ impl Held<'_> {
     }
 }
 
-fn fields(source: &Source) -> impl Iterator<Item = &Field> {
+fn fields(source: &JsonType) -> impl Iterator<Item = &Field> {
     let fields = match &source.shape {
-        Shape::Struct(ItemStruct { fields: Fields::Named(fields), .. }) => Some(&fields.named),
+        TypeItem::Struct(ItemStruct { fields: Fields::Named(fields), .. }) => Some(&fields.named),
         _ => None,
     };
     fields.into_iter().flatten()

@@ -35,7 +35,6 @@ fn expected() -> BTreeMap<String, String> {
     let narrow = Style { width: 80, coloured: false };
     let coloured = Style { coloured: true, ..Style::default() };
     let files = [
-        ("sample.txt", text::write(&sample, &Style::default())),
         ("sample.narrow.txt", text::write(&sample, &narrow)),
         ("sample.brief.txt", text::write(&support::brief(), &narrow)),
         ("sample.coloured.txt", text::write(&sample, &coloured).replace('\u{1b}', "ESC")),
@@ -45,6 +44,19 @@ fn expected() -> BTreeMap<String, String> {
         ("hostile.html", page(&hostile)),
     ];
     files.map(|(name, text)| (name.to_owned(), text)).into()
+}
+
+/// What is coloured is the text of those who see no colours, so that it has no golden file.
+#[test]
+fn colours_change_no_text() {
+    let sample = support::sample();
+    let coloured = text::write(&sample, &Style { coloured: true, ..Style::default() });
+    let mut parts = coloured.split('\u{1b}');
+    let mut without = parts.next().unwrap().to_owned();
+    for part in parts {
+        without += part.split_once('m').unwrap().1;
+    }
+    assert_eq!(without, text::write(&sample, &Style::default()));
 }
 
 #[test]

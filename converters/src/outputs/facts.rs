@@ -7,7 +7,7 @@ use tyrion_formats::ShortWaits;
 use tyrion_model::units;
 use tyrion_model::{
     harmless,
-    profile::{Profile, Run, Taken},
+    profile::{AcquisitionCounts, Profile, Run},
 };
 use tyrion_wire::WaitKind;
 
@@ -54,8 +54,8 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
 }
 
 /// How far acquisitions may be off, if they were counted in bursts.
-pub(super) fn estimated(taken: &Taken) -> Option<String> {
-    let Taken { acquisitions, acquisitions_error: error, .. } = *taken;
+pub(super) fn estimated(taken: &AcquisitionCounts) -> Option<String> {
+    let AcquisitionCounts { acquisitions, acquisitions_error: error, .. } = *taken;
     taken.is_estimated().then(|| {
         let (error, share) = (units::thousands(error), units::share(error, acquisitions));
         format!("estimated, counted in bursts; standard error at most {error} ({share}) in all")

@@ -156,6 +156,16 @@ pub fn bank() -> Profile {
 
 /// Names and numbers that readers trip over, two runs of one pid, every kind.
 pub fn nasty() -> Profile {
+    nasty_of(40)
+}
+
+/// The same in fewer waits: of each thread, stack, lock and kind there are some that took
+/// time.
+pub fn nasty_in_short() -> Profile {
+    nasty_of(20)
+}
+
+fn nasty_of(waits: usize) -> Profile {
     let mut b = Build::new();
     let runs = ["a\nb; events: Ir 7", &"wörld ".repeat(100)].map(|name| b.run(run(name, 7)));
     b.profile.runs[1].threshold_ns = 0;
@@ -208,7 +218,7 @@ pub fn nasty() -> Profile {
         ["", "[I", "[[Ljava.lang.Object;", "a.Foo$$Lambda/0x00007f00deadbeef", "a.Foo", "ü; 3"];
     let locks: Vec<u32> =
         (0..).zip(classes).map(|(id, class)| b.lock(runs[id % 2], id as u32 % 4, class)).collect();
-    for (at, kind) in WaitKind::ALL.into_iter().cycle().take(40).enumerate() {
+    for (at, kind) in WaitKind::ALL.into_iter().cycle().take(waits).enumerate() {
         let thread = at * 3 % threads.len();
         let run = b.profile.threads[thread].run;
         let of_run: Vec<u32> = locks

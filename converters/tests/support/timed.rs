@@ -15,7 +15,7 @@ use tyrion_model::{
 use tyrion_wire::{
     Outcome, WaitKind,
     cell::{self, Cell},
-    def::{place_flag, thread_flag},
+    def::{id, place_flag, thread_flag},
     trace::{Blame, Hold},
     wake::Wake,
 };
@@ -134,6 +134,49 @@ pub fn shop() -> Recording {
     log.wait(lane, Wait { end_ns, wait_ns: 20 * US, site, ..Wait::default() }).unwrap();
     log.pause(START_NS + 100 * US, START_NS + 200 * US).unwrap();
     finish(log, "shop.log")
+}
+
+/// A wait of each kind and with each outcome: of a main thread, of one that was renamed and
+/// of a virtual one, with stacks that were cut or are not known. There are sums of waits for
+/// a lock and for something else.
+pub fn each_kind() -> Recording {
+    let mut log = begin("com.acme.Kinds", &[], 0);
+    let bank = log.class("com/acme/bank/Bank", "Bank.java").unwrap();
+    let lambda = log.class("com/acme/bank/Bank$$Lambda/0x00007f3a5c00a000", "").unwrap();
+    let array = log.class("[Ljava/lang/Object;", "").unwrap();
+    let run = log.method(lambda, "run", "()V", 0).unwrap();
+    let audit = log.method(bank, "prüfe", "(IIJ)Z", 90).unwrap();
+    let outer = log.stack(id::EMPTY_STACK, run, 0).unwrap();
+    let inner = log.stack(outer, audit, 93).unwrap();
+    let cut = log.stack(id::CUT_STACK, audit, 94).unwrap();
+    let main = log.thread(1, "main", "main", 0).unwrap();
+    let teller = log.thread(31, "Thread-0", "tellers", thread_flag::DAEMON).unwrap();
+    log.rename(teller, "teller-1", 2 * US).unwrap();
+    let flags = thread_flag::VIRTUAL | thread_flag::DAEMON;
+    let virt = log.thread(40, "", "VirtualThreads", flags).unwrap();
+    let lanes = [log.lane(main), log.lane(teller)];
+    for (nth, &kind) in WaitKind::ALL.iter().enumerate() {
+        let lock = log.lock(if kind == WaitKind::Park { array } else { bank }).unwrap();
+        let stack = match kind {
+            WaitKind::Lock => cut,
+            WaitKind::Semaphore => id::EMPTY_STACK,
+            _ => inner,
+        };
+        let site = log.site(kind, stack, lock).unwrap();
+        if nth == WaitKind::ALL.len() / 2 {
+            log.switch(lanes[0], virt).unwrap();
+        }
+        let (owner, parks) = if kind == WaitKind::Lock { (main, 3) } else { (0, 0) };
+        let end_ns = START_NS + (100 + 50 * nth as u64) * US;
+        let outcome = Outcome::ALL[nth % Outcome::ALL.len()];
+        let wait = Wait { end_ns, wait_ns: 40 * US, site, outcome, owner, parks };
+        log.wait(lanes[nth % 2], wait).unwrap();
+        if matches!(kind, WaitKind::Monitor | WaitKind::Park) {
+            let span = (end_ns + 5 * US, end_ns + 25 * US);
+            log.cell(lanes[1], &cell(teller, site, span, 3)).unwrap();
+        }
+    }
+    finish(log, "kinds.log")
 }
 
 /// All kinds of waits.

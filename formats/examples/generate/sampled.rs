@@ -1,6 +1,6 @@
 //! What sampling adds to a made-up log.
 
-use crate::{GeneratedPlace, LaneThread, LogPlan, PERIOD_NS, Random, Writer, Zipf};
+use crate::{FileWriter, GeneratedPlace, LaneThread, LogPlan, PERIOD_NS, Random, Zipf};
 use tyrion_formats::{
     wire::sample::{Sample, ThreadState},
     write::LogOptions,
@@ -15,7 +15,7 @@ pub fn declare(options: &mut LogOptions) {
 
 /// The snapshots of all threads, none folded, in a lane of their own.
 pub fn snapshots(
-    log: &mut Writer,
+    log: &mut FileWriter,
     plan: &LogPlan,
     threads: &[LaneThread],
     (sites, zipf): (&[GeneratedPlace], &Zipf),

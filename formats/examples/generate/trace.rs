@@ -1,6 +1,6 @@
 //! What trace mode adds to a made-up log.
 
-use crate::{LaneThread, LogPlan, Random, Writer};
+use crate::{FileWriter, LaneThread, LogPlan, Random};
 use tyrion_formats::{
     wire::{
         WaitKind,
@@ -31,7 +31,7 @@ impl TracePlaces {
         }
     }
 
-    pub fn new(log: &mut Writer, plan: &LogPlan) -> std::io::Result<TracePlaces> {
+    pub fn new(log: &mut FileWriter, plan: &LogPlan) -> std::io::Result<TracePlaces> {
         let class = log.class("com/acme/cache/Segment", "")?;
         let method = log.method(class, "get", "(I)I", 10)?;
         let mut places = Vec::new();
@@ -45,7 +45,7 @@ impl TracePlaces {
     /// The records of one thread between two waits: most of them holds.
     pub fn records(
         &self,
-        log: &mut Writer,
+        log: &mut FileWriter,
         thread: &mut LaneThread,
         random: &mut Random,
     ) -> std::io::Result<()> {
@@ -76,7 +76,7 @@ impl TracePlaces {
     /// Acquisition cells of each thread.
     pub fn cells(
         &self,
-        log: &mut Writer,
+        log: &mut FileWriter,
         plan: &LogPlan,
         threads: &[LaneThread],
         random: &mut Random,

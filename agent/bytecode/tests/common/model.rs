@@ -260,10 +260,6 @@ impl Instruction {
     pub fn is_return(&self) -> bool {
         matches!(self.opcode(), Some(172..=177))
     }
-
-    pub fn falls_through(&self) -> bool {
-        !matches!(self.opcode(), Some(167..=177 | 191 | 200 | 201))
-    }
 }
 
 impl Code {

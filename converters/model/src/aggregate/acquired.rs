@@ -1,11 +1,11 @@
 //! From the sums of trace mode to rows of the profile.
 
 use super::{
-    asked::{Estimated, Waits},
+    asked::{BlameEstimate, WaitsBySite},
     ids::WaitKey,
     resolve::Resolver,
     spread::shares,
-    sums::Sums,
+    sums::WaitSums,
     trace::{CellSums, TraceSums},
 };
 use crate::{
@@ -61,7 +61,7 @@ struct Group {
     place: u32,
     sums: CellSums,
     /// How many holds had each stack of the profile, and how long they were.
-    stacks: BTreeMap<u32, Sums>,
+    stacks: BTreeMap<u32, WaitSums>,
 }
 
 /// Makes rows of sums.
@@ -78,7 +78,11 @@ pub(super) struct Rows<'r, 'a> {
 
 impl Rows<'_, '_> {
     /// The rows by thread.
-    pub(super) fn of(&mut self, mut sums: TraceSums, waits: &Waits) -> BTreeMap<u32, ThreadRows> {
+    pub(super) fn of(
+        &mut self,
+        mut sums: TraceSums,
+        waits: &WaitsBySite,
+    ) -> BTreeMap<u32, ThreadRows> {
         // What nobody asks for is left out first: what it names does not become
         // part of the profile.
         let wanted = |thread: u32| self.threads.binary_search(&thread).is_ok();
@@ -95,7 +99,7 @@ impl Rows<'_, '_> {
             // does not stand in it.
             merge(&mut rows.acquisitions);
         }
-        let charged = |charged: Sums| Estimated { charged, ..Estimated::default() };
+        let charged = |charged: WaitSums| BlameEstimate { charged, ..BlameEstimate::default() };
         let blames = sums.blames.iter().map(|(&(thread, stack, place, site), sums)| {
             ((thread, stack, Some(place), site), charged(*sums))
         });
@@ -186,7 +190,7 @@ impl Rows<'_, '_> {
         let place_stack;
         let stacks = if group.stacks.is_empty() {
             let stack = self.resolver.place_stack(group.place);
-            place_stack = BTreeMap::from([(stack, Sums::default())]);
+            place_stack = BTreeMap::from([(stack, WaitSums::default())]);
             &place_stack
         } else {
             &group.stacks
@@ -223,13 +227,13 @@ impl Rows<'_, '_> {
     /// Waits by the thread that they are charged to, as its rows.
     fn charged(
         &mut self,
-        charges: impl Iterator<Item = (ChargeKey, Estimated)>,
+        charges: impl Iterator<Item = (ChargeKey, BlameEstimate)>,
     ) -> BTreeMap<u32, Vec<BlameRow>> {
-        let mut charges: Vec<(ChargeKey, Estimated)> = charges.collect();
+        let mut charges: Vec<(ChargeKey, BlameEstimate)> = charges.collect();
         charges.sort_unstable_by_key(|(key, it)| (*key, it.above, it.is_free));
         let mut rows: BTreeMap<u32, Vec<BlameRow>> = BTreeMap::new();
         for ((thread, stack, place, site), estimated) in charges {
-            let Estimated { charged, above, is_free, answers, error_ns } = estimated;
+            let BlameEstimate { charged, above, is_free, answers, error_ns } = estimated;
             let at = self.key_of_site.get(site as usize).map_or(usize::MAX, |&at| at as usize);
             let Some(&(waiter_stack, lock, kind)) = self.wait_keys.get(at) else { continue };
             let stack = match (stack, place) {

@@ -14,7 +14,7 @@
 use super::{
     known::known_thread,
     spread::shares,
-    sums::{SiteSums, Sums, ThreadSums},
+    sums::{SiteSums, ThreadSums, WaitSums},
 };
 use crate::{filter::Window, hash::Table};
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ pub(super) type BlameKey = (u32, u32, u32, u32);
 
 /// Who had a lock at a moment, and the site of the wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct AskedKey {
+struct LookKey {
     site: u32,
     thread: u32,
     stack: u32,
@@ -50,15 +50,15 @@ struct Weights {
     squares: u128,
 }
 
-/// What waiters were told.
+/// What the looks at the owners of locks found, added up.
 #[derive(Default)]
-pub(super) struct Asked(Table<AskedKey, Weights>);
+pub(super) struct LookSums(Table<LookKey, Weights>);
 
 /// Waits charged to owners, estimated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Estimated {
+pub(super) struct BlameEstimate {
     /// How many waits, and their durations.
-    pub(super) charged: Sums,
+    pub(super) charged: WaitSums,
     /// How many of the innermost frames are above the one that has the lock.
     pub(super) above: u32,
     /// Whether it was nobody who had the lock.
@@ -69,7 +69,7 @@ pub(super) struct Estimated {
     pub(super) error_ns: u64,
 }
 
-impl Asked {
+impl LookSums {
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
@@ -95,7 +95,7 @@ impl Asked {
         let wait_ns = holder.stands_for_ns;
         let thread = known_thread(log, holder.owner);
         let is_free = holder.owner == UNKNOWN && holder.state == FREE;
-        let key = AskedKey { site: holder.site, thread, stack, above, is_free };
+        let key = LookKey { site: holder.site, thread, stack, above, is_free };
         self.0.entry(key).or_default().add(&Weights {
             answers: 1,
             wait_ns,
@@ -104,7 +104,7 @@ impl Asked {
     }
 
     /// Adds all of another one, and leaves it empty.
-    pub(super) fn take(&mut self, other: &mut Asked) {
+    pub(super) fn take(&mut self, other: &mut LookSums) {
         for (key, weights) in other.0.drain() {
             self.0.entry(key).or_default().add(&weights);
         }
@@ -130,8 +130,8 @@ impl Asked {
 
     /// The waits of all threads, as far as something is known of their owners, charged to
     /// those.
-    pub(super) fn charge(self, waits: &Waits) -> Vec<(BlameKey, Estimated)> {
-        let mut by_site: BTreeMap<u32, Vec<(AskedKey, Weights)>> = BTreeMap::new();
+    pub(super) fn charge(self, waits: &WaitsBySite) -> Vec<(BlameKey, BlameEstimate)> {
+        let mut by_site: BTreeMap<u32, Vec<(LookKey, Weights)>> = BTreeMap::new();
         for (key, weights) in self.0 {
             by_site.entry(key.site).or_default().push((key, weights));
         }
@@ -147,9 +147,9 @@ impl Asked {
             let all: f64 = of(|weights| weights.wait_ns).into_iter().map(|ns| ns as f64).sum();
             let scale = if all > 0.0 { sums.wait_ns as f64 / all } else { 0.0 };
             for (((key, weights), wait_ns), count) in answers.into_iter().zip(wait_ns).zip(counts) {
-                let AskedKey { thread, stack, above, is_free, .. } = key;
-                let charged_waits = Sums { count, wait_ns, max_ns: 0 };
-                let estimated = Estimated {
+                let LookKey { thread, stack, above, is_free, .. } = key;
+                let charged_waits = WaitSums { count, wait_ns, max_ns: 0 };
+                let estimated = BlameEstimate {
                     charged: charged_waits,
                     above,
                     is_free,
@@ -173,15 +173,18 @@ impl Weights {
 
 /// How long threads waited.
 #[derive(Default)]
-pub(super) struct Waits {
+pub(super) struct WaitsBySite {
     /// All threads, at each site.
-    by_site: BTreeMap<u32, Sums>,
+    by_site: BTreeMap<u32, WaitSums>,
 }
 
-impl Waits {
+impl WaitsBySite {
     /// Those of threads, if anything was asked.
-    pub(super) fn of<'s>(threads: impl Iterator<Item = &'s ThreadSums>, asked: &Asked) -> Waits {
-        let mut waits = Waits::default();
+    pub(super) fn of<'s>(
+        threads: impl Iterator<Item = &'s ThreadSums>,
+        asked: &LookSums,
+    ) -> WaitsBySite {
+        let mut waits = WaitsBySite::default();
         if asked.is_empty() {
             return waits;
         }

@@ -2,7 +2,7 @@
 
 use super::{
     acquired::{Rows, ThreadRows},
-    asked::Waits,
+    asked::WaitsBySite,
     handover,
     ids::{LogIds, WaitKey},
     known::thread_of,
@@ -10,7 +10,7 @@ use super::{
     resolve::{Interner, Resolver},
     result::Aggregate,
     sampled::{self, SampleSums},
-    sums::{SiteSums, Sums, ThreadSums},
+    sums::{SiteSums, ThreadSums, WaitSums},
     trace::{Scope, TraceSums},
 };
 use crate::{
@@ -36,7 +36,7 @@ const LEFT_OUT: u32 = u32::MAX;
 const UNKNOWN: u32 = u32::MAX - 1;
 
 /// Builds the profile from the sums of one log after another.
-pub(super) struct Builder<'a> {
+pub(super) struct ProfileBuilder<'a> {
     filter: &'a Filter,
     withheld: &'a Withheld,
     out: Aggregate,
@@ -68,15 +68,23 @@ struct ThreadWaits {
     /// Their thread is not filled in yet.
     waits: Vec<WaitRow>,
     kinds: [KindTotals; WaitKind::ALL.len()],
-    unknown: Sums,
+    unknown: WaitSums,
 }
 
-impl<'a> Builder<'a> {
+impl<'a> ProfileBuilder<'a> {
     pub(super) fn new(filter: &'a Filter, withheld: &'a Withheld) -> Self {
         let mut out = Aggregate::default();
         let interner = Interner::new(&mut out.profile);
         let (without_trace, without_samples, has_waits) = Default::default();
-        Builder { filter, withheld, out, interner, without_trace, without_samples, has_waits }
+        ProfileBuilder {
+            filter,
+            withheld,
+            out,
+            interner,
+            without_trace,
+            without_samples,
+            has_waits,
+        }
     }
 
     pub(super) fn finish(mut self) -> Aggregate {
@@ -107,7 +115,7 @@ impl<'a> Builder<'a> {
         self.out.damage.append(&mut sums.damage);
         let (trace, samples) = (sums.trace, sums.samples);
         let waited = sums.recorded.iter().chain(&sums.folded);
-        let waits = Waits::of(waited, &trace.asked);
+        let waits = WaitsBySite::of(waited, &trace.asked);
         let threads = self.chosen_threads(log, run, (sums.recorded, sums.folded), &trace, &samples);
         let ids: Vec<u32> = threads.iter().map(|(thread, _)| *thread).collect();
         let used = used_sites(log, &threads, &trace);
@@ -383,8 +391,8 @@ fn thread_waits(
     key_of_site: &[u32],
 ) -> ThreadWaits {
     let kinds = [KindTotals::default(); WaitKind::ALL.len()];
-    let mut out = ThreadWaits { thread, waits: Vec::new(), kinds, unknown: Sums::default() };
-    let mut sums: Vec<(u32, Sums)> = Vec::with_capacity(both.len());
+    let mut out = ThreadWaits { thread, waits: Vec::new(), kinds, unknown: WaitSums::default() };
+    let mut sums: Vec<(u32, WaitSums)> = Vec::with_capacity(both.len());
     for (entries, is_folded) in [(&both.recorded, false), (&both.folded, true)] {
         for entry in entries {
             let at = key_of_site.get(entry.site as usize).copied().unwrap_or(UNKNOWN);
@@ -415,7 +423,7 @@ fn thread_waits(
     out
 }
 
-fn wait((stack, lock, kind): WaitKey, sums: Sums) -> WaitRow {
-    let Sums { count, wait_ns, max_ns } = sums;
+fn wait((stack, lock, kind): WaitKey, sums: WaitSums) -> WaitRow {
+    let WaitSums { count, wait_ns, max_ns } = sums;
     WaitRow { thread: 0, stack, lock, kind, owner: NO_OWNER, count, wait_ns, max_ns }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     known::known_thread,
-    sums::{SparseSums, Sums},
+    sums::{SparseSums, WaitSums},
 };
 use crate::filter::Window;
 use tyrion_formats::Recording;
@@ -51,7 +51,7 @@ impl<'a> Folder<'a> {
     }
 
     /// Adds a cell; what of it was taken.
-    pub(super) fn add(&mut self, cell: &Cell) -> Sums {
+    pub(super) fn add(&mut self, cell: &Cell) -> WaitSums {
         let part = self.window.part_of_cell(cell);
         let notes = &mut self.notes;
         notes.count = notes.count.saturating_add(cell.count);
@@ -65,7 +65,7 @@ impl<'a> Folder<'a> {
             notes.estimated = notes.estimated.saturating_add(part.count);
             notes.estimated_ns = notes.estimated_ns.saturating_add(part.wait_ns);
         }
-        let sums = Sums { count: part.count, wait_ns: part.wait_ns, max_ns: part.max_ns };
+        let sums = WaitSums { count: part.count, wait_ns: part.wait_ns, max_ns: part.max_ns };
         if part.count != 0 {
             let key = (known_thread(self.log, cell.thread), cell.site);
             self.sums.entry(key).or_default().add(&sums);

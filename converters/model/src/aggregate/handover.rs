@@ -16,11 +16,25 @@ use tyrion_wire::WaitKind;
 /// No more holders of a lock get their part: those that were seen longest.
 const MOST_HOLDERS: usize = 32;
 
-/// Who had a lock: thread, stack, and how many frames are above the one that has it.
-type Holder = (u32, u32, u32);
+/// Who had a lock.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct LockHolder {
+    thread: u32,
+    stack: u32,
+    /// How many frames are above the one that has it.
+    above: u32,
+}
 
-/// What is waited for: the class and name of the lock, and how.
-type Wanted<'p> = (&'p str, &'p str, WaitKind);
+/// A lock that has a name, and how it is waited for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct NamedLock<'p> {
+    class: &'p str,
+    name: &'p str,
+    kind: WaitKind,
+}
+
+/// A holder, and for how much of the wait, in ns, it was seen.
+type Share = (LockHolder, u64);
 
 /// Charges such waits to the holders of their locks. What nobody was seen to have stays as it
 /// is, charged to nobody.
@@ -43,8 +57,8 @@ pub(super) fn charge(profile: &mut Profile) {
 
 /// The holders of locks, and for how much of the wait each was seen, longest first.
 struct Holders<'p> {
-    by_lock: BTreeMap<(u32, WaitKind), Vec<(Holder, u64)>>,
-    by_name: BTreeMap<Wanted<'p>, Vec<(Holder, u64)>>,
+    by_lock: BTreeMap<(u32, WaitKind), Vec<Share>>,
+    by_name: BTreeMap<NamedLock<'p>, Vec<Share>>,
 }
 
 impl<'p> Holders<'p> {
@@ -56,34 +70,35 @@ impl<'p> Holders<'p> {
         };
         for row in blames.iter().filter(is_known) {
             add(by_lock.entry((row.lock, row.kind)).or_default(), row);
-            if let Some(wanted) = wanted(profile, row) {
-                add(by_name.entry(wanted).or_default(), row);
+            if let Some(lock) = named_lock(profile, row) {
+                add(by_name.entry(lock).or_default(), row);
             }
         }
         Holders { by_lock: sorted(by_lock), by_name: sorted(by_name) }
     }
 
     /// Those of the same lock, or else of one with the same class and name.
-    fn of_lock(&self, profile: &'p Profile, row: &BlameRow) -> Option<&[(Holder, u64)]> {
-        let by_name = || self.by_name.get(&wanted(profile, row)?);
+    fn of_lock(&self, profile: &'p Profile, row: &BlameRow) -> Option<&[Share]> {
+        let by_name = || self.by_name.get(&named_lock(profile, row)?);
         self.by_lock.get(&(row.lock, row.kind)).or_else(by_name).map(Vec::as_slice)
     }
 }
 
 /// `None` for locks that have no name: they need not have anything in common.
-fn wanted<'p>(profile: &'p Profile, row: &BlameRow) -> Option<Wanted<'p>> {
+fn named_lock<'p>(profile: &'p Profile, row: &BlameRow) -> Option<NamedLock<'p>> {
     let lock = profile.locks.get(row.lock as usize).filter(|lock| !lock.name.is_empty())?;
-    Some((&lock.class, &lock.name, row.kind))
+    Some(NamedLock { class: &lock.class, name: &lock.name, kind: row.kind })
 }
 
-fn add(of_lock: &mut BTreeMap<Holder, u64>, row: &BlameRow) {
-    let sum = of_lock.entry((row.thread, row.stack, row.above)).or_default();
+fn add(of_lock: &mut BTreeMap<LockHolder, u64>, row: &BlameRow) {
+    let holder = LockHolder { thread: row.thread, stack: row.stack, above: row.above };
+    let sum = of_lock.entry(holder).or_default();
     *sum = sum.saturating_add(row.blamed_ns);
 }
 
-fn sorted<K: Ord>(sums: BTreeMap<K, BTreeMap<Holder, u64>>) -> BTreeMap<K, Vec<(Holder, u64)>> {
-    let longest_first = |of_lock: BTreeMap<Holder, u64>| {
-        let mut holders: Vec<(Holder, u64)> = of_lock.into_iter().collect();
+fn sorted<K: Ord>(sums: BTreeMap<K, BTreeMap<LockHolder, u64>>) -> BTreeMap<K, Vec<Share>> {
+    let longest_first = |of_lock: BTreeMap<LockHolder, u64>| {
+        let mut holders: Vec<Share> = of_lock.into_iter().collect();
         holders.sort_by_key(|(_, ns)| Reverse(*ns));
         holders.truncate(MOST_HOLDERS);
         holders
@@ -92,23 +107,21 @@ fn sorted<K: Ord>(sums: BTreeMap<K, BTreeMap<Holder, u64>>) -> BTreeMap<K, Vec<(
 }
 
 /// The parts of such waits.
-fn parts<'h>(
-    row: &'h BlameRow,
-    holders: &'h [(Holder, u64)],
-) -> impl Iterator<Item = BlameRow> + 'h {
+fn parts<'h>(row: &'h BlameRow, holders: &'h [Share]) -> impl Iterator<Item = BlameRow> + 'h {
     let weights: Vec<u64> = holders.iter().map(|(_, ns)| *ns).collect();
     let of = |total: u64| shares(total, &weights);
     let numbers = of(row.blamed_ns).into_iter().zip(of(row.count)).zip(of(row.answers));
-    let part = |(&((thread, stack, above), _), ((blamed_ns, count), answers))| BlameRow {
-        thread,
-        stack,
-        above,
-        count,
-        blamed_ns,
-        free_ns: blamed_ns,
-        answers,
-        error_ns: 0,
-        ..*row
-    };
+    let part =
+        |(&(LockHolder { thread, stack, above }, _), ((blamed_ns, count), answers))| BlameRow {
+            thread,
+            stack,
+            above,
+            count,
+            blamed_ns,
+            free_ns: blamed_ns,
+            answers,
+            error_ns: 0,
+            ..*row
+        };
     holders.iter().zip(numbers).map(part).filter(|part| part.blamed_ns != 0 || part.count != 0)
 }

@@ -2,9 +2,9 @@
 
 mod lacks;
 
-use super::{fold::FoldNotes, sums::Sums};
+use super::{fold::FoldNotes, sums::WaitSums};
 use crate::{profile::InBursts, totals::SampleTotals, units};
-use lacks::Lacking;
+use lacks::FormatLacks;
 use tyrion_formats::Recording;
 
 /// Waits that a profile lacks.
@@ -17,7 +17,7 @@ pub struct Lost {
 }
 
 impl Lost {
-    pub(super) fn add(&mut self, sums: &Sums) {
+    pub(super) fn add(&mut self, sums: &WaitSums) {
         self.count = self.count.saturating_add(sums.count);
         self.wait_ns = self.wait_ns.saturating_add(sums.wait_ns);
     }
@@ -47,7 +47,7 @@ pub struct Notes {
     /// Logs whose numbers are taken for counts, which is a guess.
     assumed_units: Vec<String>,
     /// What the formats of logs do not tell.
-    lacking: Vec<Lacking>,
+    lacking: Vec<FormatLacks>,
     /// Waits of the asked-for kinds that had not ended when the log did. The
     /// profile lacks them.
     pub pending: u64,
@@ -188,7 +188,7 @@ impl Notes {
             let names = lacks::named(&self.assumed_units);
             lines.push(format!("{names}: unit assumed: samples; --unit says otherwise"));
         }
-        lines.extend(self.lacking.iter().map(Lacking::line));
+        lines.extend(self.lacking.iter().map(FormatLacks::line));
         if self.pending != 0 {
             lines.push(format!(
                 "{} had not ended and {} left out; tyrion report --section still-waiting shows them",

@@ -3,9 +3,9 @@
 use super::{
     fold::{FoldNotes, Folder},
     known::known_thread,
-    owned::{self, Owned, OwnedSums},
+    owned::{self, OwnedSite, OwnedSums, OwnerTable},
     sampled::{SampleSums, Sampler, Samples},
-    sums::{Shared, SiteSums, SparseSums, Sums, ThreadSums, lock},
+    sums::{PieceSums, SiteSums, SparseSums, ThreadSums, WaitSums, lock},
     trace::{TraceSums, Tracer},
 };
 use crate::{
@@ -34,7 +34,7 @@ pub(super) struct LogSums {
     /// nobody asked for them.
     pub(super) owned: Option<OwnedSums>,
     /// Waits whose site is not defined.
-    pub(super) unknown: Sums,
+    pub(super) unknown: WaitSums,
     pub(super) events: u64,
     pub(super) folds: FoldNotes,
     pub(super) trace: TraceSums,
@@ -43,34 +43,34 @@ pub(super) struct LogSums {
 }
 
 /// What is asked of a log.
-pub(super) struct Summing<'a> {
+pub(super) struct SumQuestion<'a> {
     log: &'a Recording,
     window: Window,
     samples: Samples<'a>,
-    owned: owned::Shared,
-    recorded: Shared,
-    folded: Shared,
+    owned: owned::SumsByOwner,
+    recorded: PieceSums,
+    folded: PieceSums,
     events: AtomicU64,
     trace: Mutex<TraceSums>,
     sampled: Mutex<SampleSums>,
-    rest: Mutex<(Sums, FoldNotes)>,
+    rest: Mutex<(WaitSums, FoldNotes)>,
 }
 
-impl<'a> Summing<'a> {
+impl<'a> SumQuestion<'a> {
     /// Sums what a log holds, into `owned` by owner.
     pub(super) fn new(
         log: &'a Recording,
         window: Window,
         samples: Samples<'a>,
-        owned: owned::Shared,
-    ) -> Summing<'a> {
-        Summing {
+        owned: owned::SumsByOwner,
+    ) -> SumQuestion<'a> {
+        SumQuestion {
             log,
             window,
             samples,
             owned,
-            recorded: Shared::default(),
-            folded: Shared::default(),
+            recorded: PieceSums::default(),
+            folded: PieceSums::default(),
             events: AtomicU64::new(0),
             trace: Mutex::default(),
             sampled: Mutex::default(),
@@ -101,17 +101,17 @@ fn inner<T>(mutex: Mutex<T>) -> T {
     mutex.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-impl Question for Summing<'_> {
+impl Question for SumQuestion<'_> {
     type Visitor<'q>
-        = Worker<'q>
+        = SumVisitor<'q>
     where
         Self: 'q;
 
-    fn visitor(&self) -> Worker<'_> {
-        Worker::new(self)
+    fn visitor(&self) -> SumVisitor<'_> {
+        SumVisitor::new(self)
     }
 
-    fn take(&self, mut worker: Worker<'_>) {
+    fn take(&self, mut worker: SumVisitor<'_>) {
         lock(&self.trace).add(&mut worker.tracer.sums);
         lock(&self.sampled).add(&mut worker.sampler.sums);
         worker.owned.hand_over();
@@ -125,16 +125,16 @@ impl Question for Summing<'_> {
 }
 
 /// One worker's state.
-pub(super) struct Worker<'a> {
+pub(super) struct SumVisitor<'a> {
     log: &'a Recording,
     window: &'a Window,
-    to: &'a Summing<'a>,
+    to: &'a SumQuestion<'a>,
     /// The current piece's thread, its sums by site, and whether there are to be any.
     thread: u32,
-    dense: Vec<Sums>,
+    dense: Vec<WaitSums>,
     is_dense: bool,
     others: Others<'a>,
-    owned: Owned<'a>,
+    owned: OwnerTable<'a>,
     folder: Folder<'a>,
     tracer: Tracer<'a>,
     sampler: Sampler<'a>,
@@ -148,13 +148,13 @@ pub(super) struct Worker<'a> {
 struct Others<'a> {
     log: &'a Recording,
     sums: SparseSums,
-    unknown: Sums,
+    unknown: WaitSums,
     count: u64,
 }
 
 impl Others<'_> {
     #[inline(never)]
-    fn add(&mut self, thread: u32, site: u32, sums: &Sums) {
+    fn add(&mut self, thread: u32, site: u32, sums: &WaitSums) {
         self.count += sums.count;
         let definitions = self.log.definitions();
         if definitions.sites().get(site).is_none() {
@@ -172,7 +172,7 @@ struct Adder<'w, 'a> {
     /// The thread of the dense sums.
     thread: u32,
     /// Empty if there are to be none.
-    dense: &'w mut [Sums],
+    dense: &'w mut [WaitSums],
     others: &'w mut Others<'a>,
 }
 
@@ -180,7 +180,7 @@ impl<'w, 'a> Adder<'w, 'a> {
     fn new(
         thread: u32,
         is_dense: bool,
-        dense: &'w mut [Sums],
+        dense: &'w mut [WaitSums],
         others: &'w mut Others<'a>,
     ) -> Adder<'w, 'a> {
         Adder { thread, dense: if is_dense { dense } else { &mut [] }, others }
@@ -189,27 +189,29 @@ impl<'w, 'a> Adder<'w, 'a> {
     #[inline(always)]
     fn add_wait<const BY_OWNER: bool>(
         &mut self,
-        owned: &mut Owned<'_>,
+        owned: &mut OwnerTable<'_>,
         thread: u32,
         site: u32,
         owner: u32,
         wait_ns: u64,
     ) {
         if BY_OWNER && owner != 0 && owned.is_on {
-            if let Some((thread, site, sums)) = owned.add_wait((thread, site, owner), wait_ns) {
+            if let Some((thread, site, sums)) =
+                owned.add_wait(OwnedSite { thread, site, owner }, wait_ns)
+            {
                 self.add(thread, site, &sums);
             }
             return;
         }
         match self.dense.get_mut(site as usize) {
             Some(sums) if thread == self.thread => sums.add_wait(wait_ns),
-            _ => self.others.add(thread, site, &Sums::of(wait_ns)),
+            _ => self.others.add(thread, site, &WaitSums::of(wait_ns)),
         }
     }
 
     /// Not a call of its own, or else its parts would be in memory.
     #[inline(always)]
-    fn add(&mut self, thread: u32, site: u32, sums: &Sums) {
+    fn add(&mut self, thread: u32, site: u32, sums: &WaitSums) {
         match self.dense.get_mut(site as usize) {
             Some(own) if thread == self.thread => own.add(sums),
             _ => self.others.add(thread, site, sums),
@@ -220,7 +222,7 @@ impl<'w, 'a> Adder<'w, 'a> {
 /// Takes the records of two chunks.
 struct Both<'w, 'a, const BY_OWNER: bool> {
     adder: Adder<'w, 'a>,
-    owned: &'w mut Owned<'a>,
+    owned: &'w mut OwnerTable<'a>,
     tracer: &'w mut Tracer<'a>,
     sampler: &'w mut Sampler<'a>,
 }
@@ -256,19 +258,19 @@ impl<'r, const BY_OWNER: bool> TakeRecords<'r> for Both<'_, '_, BY_OWNER> {
     }
 }
 
-impl<'a> Worker<'a> {
-    fn new(to: &'a Summing<'a>) -> Self {
-        let Summing { log, window, samples, owned, .. } = to;
-        let (sums, unknown) = (SparseSums::default(), Sums::default());
-        Worker {
+impl<'a> SumVisitor<'a> {
+    fn new(to: &'a SumQuestion<'a>) -> Self {
+        let SumQuestion { log, window, samples, owned, .. } = to;
+        let (sums, unknown) = (SparseSums::default(), WaitSums::default());
+        SumVisitor {
             log,
             window,
             to,
             thread: 0,
-            dense: vec![Sums::default(); log.definitions().sites().len()],
+            dense: vec![WaitSums::default(); log.definitions().sites().len()],
             is_dense: false,
             others: Others { log, sums, unknown, count: 0 },
-            owned: Owned::new(log, owned),
+            owned: OwnerTable::new(log, owned),
             folder: Folder::new(log, window),
             tracer: Tracer::new(log, window),
             sampler: Sampler::new(log, window, *samples),
@@ -313,7 +315,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-impl Visitor for Worker<'_> {
+impl Visitor for SumVisitor<'_> {
     fn begin_piece(&mut self, thread: u32, bytes: u64) {
         self.thread = thread;
         // Going through all sites after a piece must not cost more than it.
@@ -363,7 +365,8 @@ impl Visitor for Worker<'_> {
     fn cell(&mut self, cell: &Cell) {
         let taken = self.folder.add(cell);
         if cell.owner != 0 && taken.count != 0 && self.owned.is_on {
-            self.owned.add_folded((cell.thread, cell.site, cell.owner), &taken);
+            let of = OwnedSite { thread: cell.thread, site: cell.site, owner: cell.owner };
+            self.owned.add_folded(of, &taken);
         }
         self.hand_over();
     }

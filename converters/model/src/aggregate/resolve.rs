@@ -57,7 +57,7 @@ impl Interner {
 }
 
 /// What is known of an id of the log: its id in the profile, once asked for.
-type Known = Vec<Option<u32>>;
+type ProfileIds = Vec<Option<u32>>;
 
 /// From the ids of one log to those of the profile.
 pub(super) struct Resolver<'a> {
@@ -65,7 +65,7 @@ pub(super) struct Resolver<'a> {
     run: u32,
     out: &'a mut Aggregate,
     interner: &'a mut Interner,
-    methods: Known,
+    methods: ProfileIds,
     /// With the number of frames.
     stacks: Vec<Option<(u32, u32)>>,
     lost_stack: Option<u32>,

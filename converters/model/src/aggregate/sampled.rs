@@ -17,13 +17,20 @@ use tyrion_wire::{WaitKind, sample::Sample};
 /// Stands for stacks whose definition is lost.
 const LOST_STACK: u32 = u32::MAX;
 
-/// Thread, stack, state, lock and kind.
-type Key = (u32, u32, State, u32, Option<WaitKind>);
+/// What tells samples apart, by the ids of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct StateKey {
+    thread: u32,
+    stack: u32,
+    state: State,
+    lock: u32,
+    kind: Option<WaitKind>,
+}
 
 /// What the pass over a log finds of samples. Sums in no order.
 #[derive(Default)]
 pub(super) struct SampleSums {
-    sums: Table<Key, SampleTotals>,
+    sums: Table<StateKey, SampleTotals>,
     /// Records that were decoded, whatever the filter.
     pub(super) records: u64,
 }
@@ -44,7 +51,7 @@ impl SampleSums {
 
     /// The threads that were sampled, some of them more than once.
     pub(super) fn threads(&self) -> impl Iterator<Item = u32> + '_ {
-        self.sums.keys().map(|key| key.0)
+        self.sums.keys().map(|key| key.thread)
     }
 }
 
@@ -85,12 +92,12 @@ impl<'a> Sampler<'a> {
     }
 
     /// Made-up ids shall not take memory.
-    fn key(&self, sampled: &Noted<Sample>, reader: &StateReader<'_>) -> Key {
+    fn key(&self, sampled: &Noted<Sample>, reader: &StateReader<'_>) -> StateKey {
         let definitions = self.log.definitions();
         let (stack, (thread, lock)) = (reader.stack(sampled), reader.thread_and_lock(sampled));
         let is_known = (stack as usize) < definitions.stacks().len();
         let stack = if is_known { stack } else { LOST_STACK };
-        (thread, stack, reader.state(sampled), lock, sampled.kind())
+        StateKey { thread, stack, state: reader.state(sampled), lock, kind: sampled.kind() }
     }
 }
 
@@ -104,9 +111,9 @@ pub(super) fn add_rows(
     rows: &mut BTreeMap<u32, ThreadRows>,
 ) -> [SampleTotals; State::ALL.len()] {
     let mut by_state = [SampleTotals::default(); State::ALL.len()];
-    let mut sums: Vec<(Key, SampleTotals)> = sums.sums.into_iter().collect();
+    let mut sums: Vec<(StateKey, SampleTotals)> = sums.sums.into_iter().collect();
     sums.sort_unstable_by_key(|(key, _)| *key);
-    for ((thread, stack, state, lock, kind), totals) in sums {
+    for (StateKey { thread, stack, state, lock, kind }, totals) in sums {
         if threads.binary_search(&thread).is_err() {
             continue;
         }

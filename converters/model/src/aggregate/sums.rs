@@ -9,15 +9,15 @@ use std::{
 
 /// Waits added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sums {
+pub(super) struct WaitSums {
     pub(super) count: u64,
     pub(super) wait_ns: u64,
     pub(super) max_ns: u64,
 }
 
-impl Sums {
-    pub(super) fn of(wait_ns: u64) -> Sums {
-        Sums { count: 1, wait_ns, max_ns: wait_ns }
+impl WaitSums {
+    pub(super) fn of(wait_ns: u64) -> WaitSums {
+        WaitSums { count: 1, wait_ns, max_ns: wait_ns }
     }
 
     #[inline(always)]
@@ -27,7 +27,7 @@ impl Sums {
         self.max_ns = self.max_ns.max(wait_ns);
     }
 
-    pub(super) fn add(&mut self, other: &Sums) {
+    pub(super) fn add(&mut self, other: &WaitSums) {
         self.count = self.count.saturating_add(other.count);
         self.wait_ns = self.wait_ns.saturating_add(other.wait_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
@@ -38,7 +38,7 @@ impl Sums {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SiteSums {
     pub(super) site: u32,
-    pub(super) sums: Sums,
+    pub(super) sums: WaitSums,
 }
 
 /// The waits of a thread, by site in ascending order.
@@ -49,16 +49,16 @@ pub(super) struct ThreadSums {
 }
 
 /// By thread and site, in no order.
-pub(super) type SparseSums = Table<(u32, u32), Sums>;
+pub(super) type SparseSums = Table<(u32, u32), WaitSums>;
 
 /// Where the workers put the sums of the pieces that they have done.
 #[derive(Default)]
-pub(super) struct Shared {
+pub(super) struct PieceSums {
     dense: Mutex<BTreeMap<u32, Vec<SiteSums>>>,
     sparse: Mutex<SparseSums>,
 }
 
-impl Shared {
+impl PieceSums {
     /// Adds the sums of one thread's piece; its sites are in ascending order.
     pub(super) fn add_dense(&self, thread: u32, sites: Vec<SiteSums>) {
         // Merged outside the lock, again if another piece came in meanwhile.

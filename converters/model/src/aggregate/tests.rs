@@ -123,10 +123,10 @@ fn all() -> Filter {
 }
 
 /// Thread, frames, lock and kind.
-type Key = (String, Vec<String>, String, &'static str);
+type NamedWait = (String, Vec<String>, String, &'static str);
 
 /// A profile's waits by names, to compare: count, sum, longest.
-fn by_name(out: &Aggregate) -> BTreeMap<Key, (u64, u64, u64)> {
+fn by_name(out: &Aggregate) -> BTreeMap<NamedWait, (u64, u64, u64)> {
     let profile = &out.profile;
     let entry = |wait: &crate::profile::WaitRow| {
         let frames = profile.frames_of(wait.stack).map(|frame| {
@@ -141,7 +141,7 @@ fn by_name(out: &Aggregate) -> BTreeMap<Key, (u64, u64, u64)> {
     profile.waits.iter().map(entry).collect()
 }
 
-fn key(thread: &str, frames: &[&str], lock: &str, kind: &'static str) -> Key {
+fn key(thread: &str, frames: &[&str], lock: &str, kind: &'static str) -> NamedWait {
     (thread.into(), frames.iter().map(|&frame| frame.into()).collect(), lock.into(), kind)
 }
 

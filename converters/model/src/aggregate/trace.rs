@@ -2,9 +2,9 @@
 //! holds, and blame, all of trace mode, and who ended waits.
 
 use super::{
-    asked::{Asked, BlameKey},
+    asked::{BlameKey, LookSums},
     known::{known_class, known_thread},
-    sums::Sums,
+    sums::WaitSums,
 };
 use crate::{filter::Window, hash::Table};
 use tyrion_formats::{HoldMode, Noted, Recording};
@@ -82,7 +82,7 @@ impl Default for CellSums {
 }
 
 impl CellSums {
-    fn of(log: &Recording, cell: &AcquisitionCell, how: Measured) -> CellSums {
+    fn of(log: &Recording, cell: &AcquisitionCell, how: HoldMeasure) -> CellSums {
         let bursts = cell.bursts.unwrap_or_default();
         let measured = cell.first_count.saturating_add(cell.sampled_count);
         // Up to one pair of probes in each hold.
@@ -140,18 +140,18 @@ pub(super) type WakeKey = (u32, u32, u32);
 pub(super) struct TraceSums {
     pub(super) cells: Table<CellKey, CellSums>,
     /// How many holds had each stack, and how long they were.
-    pub(super) samples: Table<SampleKey, Sums>,
-    pub(super) blames: Table<BlameKey, Sums>,
-    pub(super) wakes: Table<WakeKey, Sums>,
-    pub(super) asked: Asked,
+    pub(super) samples: Table<SampleKey, WaitSums>,
+    pub(super) blames: Table<BlameKey, WaitSums>,
+    pub(super) wakes: Table<WakeKey, WaitSums>,
+    pub(super) asked: LookSums,
     /// Acquisitions in all, whatever the filter.
     pub(super) acquisitions: u64,
     /// Acquisitions at places whose definition is lost.
     pub(super) unknown_places: u64,
     /// Blame for waits whose site's definition is lost.
-    pub(super) unknown_blame: Sums,
+    pub(super) unknown_blame: WaitSums,
     /// Blame that the filter cannot choose from.
-    pub(super) unsorted_blame: Sums,
+    pub(super) unsorted_blame: WaitSums,
 }
 
 impl TraceSums {
@@ -195,7 +195,7 @@ pub(super) struct Tracer<'a> {
     log: &'a Recording,
     window: &'a Window,
     scope: Scope,
-    how: Measured,
+    how: HoldMeasure,
     /// Since when threads wait at the end of the log, by their ids.
     pending: Table<u32, u64>,
     pub(super) sums: TraceSums,
@@ -203,7 +203,7 @@ pub(super) struct Tracer<'a> {
 
 /// How holds were measured.
 #[derive(Clone, Copy)]
-struct Measured {
+struct HoldMeasure {
     mode: HoldMode,
     /// What a pair of probes takes, in ns.
     pair_ns: u64,
@@ -212,7 +212,7 @@ struct Measured {
 impl<'a> Tracer<'a> {
     pub(super) fn new(log: &'a Recording, window: &'a Window) -> Self {
         let pair_ns = log.pair_ns().unwrap_or(USUAL_PAIR_NS);
-        let how = Measured { mode: log.hold_mode(), pair_ns };
+        let how = HoldMeasure { mode: log.hold_mode(), pair_ns };
         let scope = Scope::of(log, window);
         let pending = log.pending().iter().map(|it| (it.thread, it.start_ns)).collect();
         Tracer { log, window, scope, how, pending, sums: TraceSums::default() }
@@ -282,7 +282,7 @@ impl<'a> Tracer<'a> {
     /// Adds what a thread that has released a lock is charged with.
     pub(super) fn blame(&mut self, charge: &Noted<Blame>) {
         let (thread, blame) = (known_thread(self.log, charge.thread), &charge.record);
-        let charged = Sums { count: 1, wait_ns: blame.charged_ns, max_ns: blame.charged_ns };
+        let charged = WaitSums { count: 1, wait_ns: blame.charged_ns, max_ns: blame.charged_ns };
         if !self.scope.blame {
             self.sums.unsorted_blame.add(&charged);
             return;

@@ -1,7 +1,7 @@
 //! What is ambiguous in the recordings that are read together.
 
 use super::{
-    groups::Table,
+    groups::GroupTable,
     keys::hash,
     names::{Style, label_hash, method, own, short, whole},
 };
@@ -13,16 +13,16 @@ use tyrion_formats::Recording;
 
 /// What is known of the locks of a recording.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct RecordingLocks {
     /// As of so many definitions.
     stamp: u64,
-    pub(super) table: Table,
-    pub(super) agreed: Arc<Agreed>,
+    pub(super) table: GroupTable,
+    pub(super) agreed: Arc<Ambiguities>,
 }
 
 /// Which names and labels stand for several, by their hashes; `None` stands for several.
 #[derive(Debug, Default)]
-pub(super) struct Agreed {
+pub(super) struct Ambiguities {
     pub(super) style: Style,
     /// What a short name is short for.
     names: HashMap<u64, Option<u64>>,
@@ -30,7 +30,7 @@ pub(super) struct Agreed {
     labels: HashMap<(u64, u64), Option<u64>>,
 }
 
-impl Agreed {
+impl Ambiguities {
     /// Whether a name would stand for several without its package.
     pub(super) fn is_ambiguous(&self, name: &str) -> bool {
         name.contains('/') && self.names.get(&hash(short(name))) == Some(&None)
@@ -63,7 +63,7 @@ impl Agreed {
         *known = known.filter(|_| *known == is);
     }
 
-    fn add_labels(&mut self, log: &Recording, table: &Table) {
+    fn add_labels(&mut self, log: &Recording, table: &GroupTable) {
         for group in &table.groups {
             let is = Some(group.print);
             let known = self.labels.entry(label_hash(log, group)).or_insert(is);
@@ -72,7 +72,7 @@ impl Agreed {
     }
 
     /// Adds what another side found: what is ambiguous there is so everywhere.
-    fn add(&mut self, other: Agreed) {
+    fn add(&mut self, other: Ambiguities) {
         for (label, is) in other.labels {
             let known = self.labels.entry(label).or_insert(is);
             *known = known.and(is.and(*known));
@@ -80,22 +80,26 @@ impl Agreed {
     }
 }
 
-impl Known {
+impl RecordingLocks {
     /// What is known of a recording, found out if it is not, or not any more.
-    pub(super) fn of(log: &Recording) -> Arc<Known> {
-        Known::kept(log).unwrap_or_else(|| {
+    pub(super) fn of(log: &Recording) -> Arc<RecordingLocks> {
+        RecordingLocks::kept(log).unwrap_or_else(|| {
             agree([log]);
             let alone = || {
                 let stamp = log.definitions().of_locks();
-                Arc::new(Known { stamp, table: Table::new(log), agreed: Arc::default() })
+                Arc::new(RecordingLocks {
+                    stamp,
+                    table: GroupTable::new(log),
+                    agreed: Arc::default(),
+                })
             };
-            Known::kept(log).unwrap_or_else(alone)
+            RecordingLocks::kept(log).unwrap_or_else(alone)
         })
     }
 
-    fn kept(log: &Recording) -> Option<Arc<Known>> {
+    fn kept(log: &Recording) -> Option<Arc<RecordingLocks>> {
         let stamp = log.definitions().of_locks();
-        log.kept::<Known>().filter(|known| known.stamp == stamp)
+        log.kept::<RecordingLocks>().filter(|known| known.stamp == stamp)
     }
 }
 
@@ -122,12 +126,12 @@ fn agree_as(sides: &[Vec<&Recording>], style: Style) {
     if have_agreed(logs(), style) {
         return;
     }
-    let mut agreed = Agreed { style, ..Agreed::default() };
+    let mut agreed = Ambiguities { style, ..Ambiguities::default() };
     let mut tables = Vec::new();
     for side in sides {
-        let mut of_side = Agreed::default();
+        let mut of_side = Ambiguities::default();
         for log in side {
-            let table = Table::new(log);
+            let table = GroupTable::new(log);
             if !table.is_plain() {
                 agreed.add_names(log);
                 of_side.add_labels(log, &table);
@@ -139,14 +143,14 @@ fn agree_as(sides: &[Vec<&Recording>], style: Style) {
     let agreed = Arc::new(agreed);
     for (log, table) in logs().zip(tables) {
         let stamp = log.definitions().of_locks();
-        log.keep(Arc::new(Known { stamp, table, agreed: agreed.clone() }));
+        log.keep(Arc::new(RecordingLocks { stamp, table, agreed: agreed.clone() }));
     }
 }
 
 /// Whether recordings have agreed with one another, on names that are as whole at least,
 /// and tell nothing new since.
 fn have_agreed<'a>(mut logs: impl Iterator<Item = &'a Recording>, style: Style) -> bool {
-    let agreed = |log: &Recording| Known::kept(log).map(|known| known.agreed.clone());
+    let agreed = |log: &Recording| RecordingLocks::kept(log).map(|known| known.agreed.clone());
     let Some(first) = logs.next() else { return true };
     let Some(first) = agreed(first) else { return false };
     (style == Style::Short || first.style == style)

@@ -1,7 +1,7 @@
 //! From the keys of places to groups of locks.
 
 use super::{
-    keys::{Group, Key, Sort, Texts, hash},
+    keys::{Group, GroupKey, Sort, Texts, hash},
     names::first_places,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -10,7 +10,7 @@ use tyrion_wire::def::id;
 
 /// The groups of a recording, and what is of them.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(super) struct GroupTable {
     pub(super) groups: Vec<Group>,
     /// By place and class, the ids of the recording.
     pub(super) pairs: HashMap<(u32, u32), u32>,
@@ -18,7 +18,7 @@ pub(super) struct Table {
     pub(super) places: HashMap<u32, Only>,
     /// By the ids of locks, 0 left out.
     pub(super) locks: HashMap<u32, OfLock>,
-    keys: HashMap<Key, u32>,
+    keys: HashMap<GroupKey, u32>,
     /// By class and the only instance.
     instances: HashMap<(u64, u32), u32>,
 }
@@ -53,21 +53,21 @@ pub(super) struct OfLock {
 
 /// What is known of the places of a key.
 #[derive(Debug, Default)]
-struct Found {
+struct KeyPlaces {
     class: u32,
     places: BTreeSet<u32>,
     /// The ids of the locks that were waited for there.
     locks: BTreeSet<u32>,
 }
 
-impl Table {
+impl GroupTable {
     /// The groups of a recording.
-    pub(super) fn new(log: &Recording) -> Table {
+    pub(super) fn new(log: &Recording) -> GroupTable {
         let places = log.definitions().places();
         if places.iter().all(|(_, place)| place.bytecode == 0) {
-            return Table::default();
+            return GroupTable::default();
         }
-        let mut builder = Builder::new(log);
+        let mut builder = GroupBuilder::new(log);
         let table = builder.build();
         // Other waits for a lock are of the group of its contention. Where it has none, or
         // several, they have places of their own.
@@ -90,9 +90,9 @@ impl Table {
     }
 
     /// The group of a key, or of others of its class and instance.
-    pub(super) fn find(&self, key: &Key, instance: Option<u32>) -> Option<u32> {
+    pub(super) fn find(&self, key: &GroupKey, instance: Option<u32>) -> Option<u32> {
         let is_telling = |sort| matches!(sort, Sort::Class { is_telling: true });
-        let class = Key { sort: Sort::Class { is_telling: true }, ..*key };
+        let class = GroupKey { sort: Sort::Class { is_telling: true }, ..*key };
         let by_class = || self.keys.get(&class).filter(|_| !is_telling(key.sort));
         let by_instance = || self.instances.get(&(key.class, instance?));
         self.keys.get(key).or_else(by_class).or_else(by_instance).copied()
@@ -102,28 +102,29 @@ impl Table {
     pub(super) fn of_field(&self, class: &str, name: &str) -> Option<u32> {
         let of_class = hash(class);
         let sort = Sort::Class { is_telling: true };
-        let by_class = || self.keys.get(&Key { class: of_class, sort });
-        let field = Key { class: of_class, sort: Sort::Field(hash(name)) };
+        let by_class = || self.keys.get(&GroupKey { class: of_class, sort });
+        let field = GroupKey { class: of_class, sort: Sort::Field(hash(name)) };
         self.keys.get(&field).filter(|_| !name.is_empty()).or_else(by_class).copied()
     }
 }
 
 /// Makes the groups.
-struct Builder<'a> {
+struct GroupBuilder<'a> {
     log: &'a Recording,
     texts: Texts<'a>,
     pairs: BTreeSet<(u32, u32)>,
-    keys: BTreeMap<Key, Found>,
+    keys: BTreeMap<GroupKey, KeyPlaces>,
     /// Whether the log tells instances; if not, the ids of locks stand for them.
     tells_instances: bool,
 }
 
-impl<'a> Builder<'a> {
-    fn new(log: &'a Recording) -> Builder<'a> {
+impl<'a> GroupBuilder<'a> {
+    fn new(log: &'a Recording) -> GroupBuilder<'a> {
         let tells_instances =
             log.is_trace() || log.definitions().place_instances().next().is_some();
         let (pairs, keys) = Default::default();
-        let mut builder = Builder { log, texts: Texts::new(log), pairs, keys, tells_instances };
+        let mut builder =
+            GroupBuilder { log, texts: Texts::new(log), pairs, keys, tells_instances };
         let sites = log.definitions().sites();
         for (_, site) in sites.iter().filter(|(_, site)| site.kind.is_contention()) {
             builder.add_site(site);
@@ -162,7 +163,8 @@ impl<'a> Builder<'a> {
     fn add(&mut self, place: u32, class: u32, lock: u32) -> bool {
         let Some(own) = self.place(place) else { return false };
         let key = self.texts.key_of(place, own, class);
-        let found = self.keys.entry(key).or_insert_with(|| Found { class, ..Found::default() });
+        let found =
+            self.keys.entry(key).or_insert_with(|| KeyPlaces { class, ..KeyPlaces::default() });
         // The same one, whatever the order in which they come.
         found.class = found.class.min(class);
         found.places.insert(place);
@@ -173,7 +175,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The only instance that was taken at the places of a key.
-    fn sole(&self, found: &Found) -> Option<u32> {
+    fn sole(&self, found: &KeyPlaces) -> Option<u32> {
         let mut instances: Box<dyn Iterator<Item = Option<u32>>> = match self.tells_instances {
             true => {
                 let instance = |&place: &u32| self.log.definitions().place_instance(place);
@@ -185,8 +187,9 @@ impl<'a> Builder<'a> {
         instances.all(|instance| instance == Some(first)).then_some(first)
     }
 
-    fn build(&mut self) -> Table {
-        let keys: Vec<(Key, &Found)> = self.keys.iter().map(|(key, found)| (*key, found)).collect();
+    fn build(&mut self) -> GroupTable {
+        let keys: Vec<(GroupKey, &KeyPlaces)> =
+            self.keys.iter().map(|(key, found)| (*key, found)).collect();
         let mut sets = Sets((0..keys.len()).collect());
         let mut of_instances: BTreeMap<(u64, u32), Vec<usize>> = BTreeMap::new();
         for (at, (key, found)) in keys.iter().enumerate() {
@@ -213,7 +216,10 @@ impl<'a> Builder<'a> {
     }
 
     /// The number of the key of the only field that each instance was waited for at.
-    fn fields_of_instances(&self, keys: &[(Key, &Found)]) -> HashMap<(u64, u32), Option<usize>> {
+    fn fields_of_instances(
+        &self,
+        keys: &[(GroupKey, &KeyPlaces)],
+    ) -> HashMap<(u64, u32), Option<usize>> {
         let mut fields: HashMap<(u64, u32), Option<usize>> = HashMap::new();
         for (at, (key, found)) in keys.iter().enumerate() {
             if !matches!(key.sort, Sort::Field(_)) {
@@ -235,9 +241,9 @@ impl<'a> Builder<'a> {
         &self,
         (groups, group_of): (Vec<Group>, Vec<u32>),
         of_instances: BTreeMap<(u64, u32), Vec<usize>>,
-        keys: &[(Key, &Found)],
-    ) -> Table {
-        let mut table = Table { groups, ..Table::default() };
+        keys: &[(GroupKey, &KeyPlaces)],
+    ) -> GroupTable {
+        let mut table = GroupTable { groups, ..GroupTable::default() };
         for group in &mut table.groups {
             group.first = first_places(self.log, group);
         }
@@ -295,7 +301,9 @@ impl Sets {
 }
 
 /// The keys of each class.
-fn runs<'k>(keys: &'k [(Key, &Found)]) -> impl Iterator<Item = std::ops::Range<usize>> + 'k {
+fn runs<'k>(
+    keys: &'k [(GroupKey, &KeyPlaces)],
+) -> impl Iterator<Item = std::ops::Range<usize>> + 'k {
     let mut start = 0;
     keys.chunk_by(|a, b| a.0.class == b.0.class).map(move |run| {
         let range = start..start + run.len();
@@ -305,11 +313,11 @@ fn runs<'k>(keys: &'k [(Key, &Found)]) -> impl Iterator<Item = std::ops::Range<u
 }
 
 /// The groups that the sets are, and the group of each key.
-fn numbered(keys: &[(Key, &Found)], sets: &mut Sets) -> (Vec<Group>, Vec<u32>) {
+fn numbered(keys: &[(GroupKey, &KeyPlaces)], sets: &mut Sets) -> (Vec<Group>, Vec<u32>) {
     let mut groups: Vec<Group> = Vec::new();
     let mut numbers: HashMap<usize, u32> = HashMap::new();
     let mut group_of = Vec::with_capacity(keys.len());
-    let mut prints: Vec<Vec<Key>> = Vec::new();
+    let mut prints: Vec<Vec<GroupKey>> = Vec::new();
     for (at, (key, found)) in keys.iter().enumerate() {
         let number = *numbers.entry(sets.first(at)).or_insert_with(|| {
             groups.push(Group { class: found.class, is_class: true, ..Group::default() });

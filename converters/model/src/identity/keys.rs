@@ -10,7 +10,7 @@ use tyrion_formats::{LockSite, Recording, UNKNOWN};
 /// What stands for locks of a class. Texts are kept as hashes: a log of a megabyte may
 /// have gigabytes of them once each name is combined with each method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Key {
+pub(super) struct GroupKey {
     /// The class, as people know it.
     pub(super) class: u64,
     pub(super) sort: Sort,
@@ -91,11 +91,11 @@ impl<'a> Texts<'a> {
     }
 
     /// The key of a place and of a class by its id.
-    pub(super) fn key_of(&mut self, place: u32, own: &LockSite, class: u32) -> Key {
+    pub(super) fn key_of(&mut self, place: u32, own: &LockSite, class: u32) -> GroupKey {
         if let (Some(&of_class), Some(&sort)) =
             (self.classes.get(&class), self.sorts.get(&(place, class)))
         {
-            return Key { class: of_class, sort };
+            return GroupKey { class: of_class, sort };
         }
         let text = class_name(self.log, class);
         let key = self.key(own, java::public_class(&text));
@@ -105,7 +105,7 @@ impl<'a> Texts<'a> {
     }
 
     /// The key of a place and of a class as people know it.
-    pub(super) fn key(&self, own: &LockSite, class: &str) -> Key {
+    pub(super) fn key(&self, own: &LockSite, class: &str) -> GroupKey {
         let text = self.log.text(own.name);
         let name = java::telling_name(&text);
         let is_telling = is_telling(class);
@@ -118,7 +118,7 @@ impl<'a> Texts<'a> {
         } else {
             Sort::Place(self.place(own))
         };
-        Key { class: hash(class), sort }
+        GroupKey { class: hash(class), sort }
     }
 
     /// A place by its method, whatever ids that has, and the offset in it.

@@ -1,7 +1,7 @@
 //! What locks are called.
 
 use super::{
-    Label, Locks, Node, What,
+    Label, Locks, Node, NodeKind,
     keys::{Group, class_name, hash},
 };
 use crate::java;
@@ -66,20 +66,22 @@ pub(super) fn own(log: &Recording, place: &LockSite) -> String {
 
 /// What one place, or one field, contributes to the name of a group.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Part {
+struct NamePart {
     name: String,
     /// Empty of a field.
     method: String,
     bytecode: u16,
 }
 
-impl Part {
-    fn of(log: &Recording, place: &LockSite, is_field: bool) -> Part {
+impl NamePart {
+    fn of(log: &Recording, place: &LockSite, is_field: bool) -> NamePart {
         match is_field {
-            true => Part { name: own(log, place), method: String::new(), bytecode: 0 },
-            false => {
-                Part { name: own(log, place), method: method(log, place), bytecode: place.bytecode }
-            }
+            true => NamePart { name: own(log, place), method: String::new(), bytecode: 0 },
+            false => NamePart {
+                name: own(log, place),
+                method: method(log, place),
+                bytecode: place.bytecode,
+            },
         }
     }
 
@@ -103,7 +105,7 @@ pub(super) fn first_places(log: &Recording, group: &Group) -> Vec<u32> {
     for &place in &group.places {
         let Some(own) = log.definitions().places().get(place) else { continue };
         if !group.has_field || own.is_field() {
-            parts.insert((Part::of(log, own, group.has_field), place));
+            parts.insert((NamePart::of(log, own, group.has_field), place));
         }
         if parts.len() > SHOWN + 1 {
             parts.pop_last();
@@ -113,9 +115,9 @@ pub(super) fn first_places(log: &Recording, group: &Group) -> Vec<u32> {
 }
 
 /// What the name of a group is made of.
-fn parts(log: &Recording, group: &Group) -> Vec<Part> {
+fn parts(log: &Recording, group: &Group) -> Vec<NamePart> {
     let places = group.first.iter().filter_map(|&place| log.definitions().places().get(place));
-    places.map(|place| Part::of(log, place, group.has_field)).collect()
+    places.map(|place| NamePart::of(log, place, group.has_field)).collect()
 }
 
 /// Parts one after the other; those that read the same once.
@@ -172,7 +174,7 @@ impl Locks<'_> {
     /// The name of a place that is of no group, of a class as people know it.
     pub(super) fn name_at(&self, place: u32, class: &str) -> String {
         let Some(place) = self.log.definitions().places().get(place) else { return String::new() };
-        let part = Part::of(self.log, place, place.is_field());
+        let part = NamePart::of(self.log, place, place.is_field());
         let base = (hash(class), hash(part.show(whole, false)));
         let has_bytecode = self.style == Style::Whole || self.known.agreed.is_known(base);
         part.show(|name| self.shown(name), has_bytecode)
@@ -181,13 +183,14 @@ impl Locks<'_> {
     /// All names of a lock as the log has them, those that are not shown, too.
     pub(super) fn names_of(&self, Node(what): Node) -> impl Iterator<Item = String> {
         let places = match what {
-            What::Called { .. } => &[][..],
-            What::Group(group) => {
+            NodeKind::Called { .. } => &[][..],
+            NodeKind::Group(group) => {
                 self.known.table.groups.get(group as usize).map_or(&[][..], |it| &it.places)
             }
-            What::Place { .. } => &[],
+            NodeKind::Place { .. } => &[],
         };
         let places = places.iter().filter_map(|&place| self.log.definitions().places().get(place));
-        places.map(|place| Part::of(self.log, place, place.is_field()).show(str::to_owned, true))
+        places
+            .map(|place| NamePart::of(self.log, place, place.is_field()).show(str::to_owned, true))
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 /// How often locks were taken in all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Taken {
+pub struct AcquisitionCounts {
     /// Acquisitions, without reentrant ones.
     pub acquisitions: u64,
     /// The standard error of that; 0 where all were counted.
@@ -17,7 +17,7 @@ pub struct Taken {
     pub reentrant_error: u64,
 }
 
-impl Taken {
+impl AcquisitionCounts {
     /// Whether some were not counted, but estimated.
     pub fn is_estimated(&self) -> bool {
         (self.acquisitions_error, self.reentrant_error) != (0, 0)
@@ -51,8 +51,8 @@ impl AcquisitionRow {
 impl Profile {
     /// All acquisitions. Their errors are added up: they come from the same bursts, so the
     /// sum is an upper bound.
-    pub fn taken(&self) -> Taken {
-        let mut taken = Taken::default();
+    pub fn taken(&self) -> AcquisitionCounts {
+        let mut taken = AcquisitionCounts::default();
         for row in &self.acquisitions {
             for (sum, more) in [
                 (&mut taken.acquisitions, row.acquisitions),

@@ -2,9 +2,9 @@
 
 use super::{
     evidence::{Evidence, Overlap},
-    gathered::{Gathered, KnownSite, Others, Waiter},
+    gathered::{KnownSite, Others, PlaceSums, Waiter},
     overlap::Spans,
-    pass::{Seen, SiteWaits},
+    pass::{LogWaits, SiteWaits},
     places::Shapes,
 };
 use crate::{lives::life, states::StateReader};
@@ -17,18 +17,18 @@ use tyrion_wire::{WaitKind, def::id::UNKNOWN};
 
 /// Numbers for things, in the order in which they come.
 #[derive(Debug)]
-struct Numbers<K>(HashMap<K, u32>);
+struct Numbering<K>(HashMap<K, u32>);
 
-impl<K: Eq + Hash> Numbers<K> {
+impl<K: Eq + Hash> Numbering<K> {
     fn of(&mut self, key: K) -> u32 {
         let next = self.0.len() as u32;
         *self.0.entry(key).or_insert(next)
     }
 }
 
-impl<K> Default for Numbers<K> {
+impl<K> Default for Numbering<K> {
     fn default() -> Self {
-        Numbers(HashMap::new())
+        Numbering(HashMap::new())
     }
 }
 
@@ -54,17 +54,17 @@ pub(crate) struct SeenLog<'a> {
 /// Gathers what is known of places, log by log.
 #[derive(Debug, Default)]
 pub(super) struct Assembly {
-    places: Vec<Gathered>,
-    threads: Numbers<ThreadKey>,
-    methods: Numbers<MethodKey>,
-    objects: Numbers<ObjectKey>,
+    places: Vec<PlaceSums>,
+    threads: Numbering<ThreadKey>,
+    methods: Numbering<MethodKey>,
+    objects: Numbering<ObjectKey>,
     spans: Spans<Waiter>,
-    known: Known,
+    known: Surroundings,
 }
 
 /// What is known beyond single places, by number.
 #[derive(Debug, Default)]
-struct Known {
+struct Surroundings {
     /// All waits of a thread: in shallow stacks, and in deep ones.
     waits: HashMap<u32, [u64; 2]>,
     /// How long a thread lived, `None` if some log does not tell.
@@ -97,16 +97,16 @@ impl Assembly {
         Waiter { method, object, thread, is_nameless: !is_known }
     }
 
-    fn place(&mut self, place: u32) -> &mut Gathered {
+    fn place(&mut self, place: u32) -> &mut PlaceSums {
         let at = place as usize;
         if self.places.len() <= at {
-            self.places.resize_with(at + 1, Gathered::default);
+            self.places.resize_with(at + 1, PlaceSums::default);
         }
         &mut self.places[at]
     }
 
     /// Adds what was seen in a log. Logs come in their order.
-    pub(super) fn add(&mut self, of: &SeenLog<'_>, shapes: &Shapes, seen: Seen) {
+    pub(super) fn add(&mut self, of: &SeenLog<'_>, shapes: &Shapes, seen: LogWaits) {
         let mut sites: Vec<((u32, u32), SiteWaits)> = seen.sites.into_iter().collect();
         sites.sort_unstable_by_key(|(key, _)| *key);
         let mut waiters: HashMap<(u32, u32), Waiter> = HashMap::new();
@@ -201,7 +201,7 @@ impl Assembly {
     }
 }
 
-impl Others for Known {
+impl Others for Surroundings {
     fn threads_at(&self, method: u32, object: u32) -> usize {
         self.at_object.get(&(method, object)).map_or(0, HashSet::len)
     }

@@ -3,7 +3,7 @@
 use super::{
     evidence::{DEEPER_FRAMES, Evidence, Overlap, Queue},
     pass::SiteWaits,
-    places::{Shape, asks, puts},
+    places::{StackShape, asks, puts},
 };
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -16,7 +16,7 @@ use tyrion_wire::WaitKind;
 pub(super) struct KnownStack {
     /// The number of the place.
     pub(super) place: u32,
-    pub(super) shape: Shape,
+    pub(super) shape: StackShape,
     /// The method of the place, and what it calls.
     pub(super) method: (String, String),
     /// Whether that takes from a queue.
@@ -43,9 +43,9 @@ pub(super) struct Waiter {
     pub(super) is_nameless: bool,
 }
 
-/// What is known of a place so far.
+/// The waits at a place as far as logs were read.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct PlaceSums {
     sums: Evidence,
     /// How often conditions were waited for, and how often they were signalled.
     conditions: u64,
@@ -78,7 +78,7 @@ pub(super) trait Others {
     fn is_insider(&self, thread: u32, methods: &HashSet<u32>) -> bool;
 }
 
-impl Gathered {
+impl PlaceSums {
     /// Adds the waits of a thread at a site. `sees_signals` says whether a lock is
     /// known to be taken again after each signal of a condition.
     pub(super) fn add(

@@ -16,7 +16,7 @@ const MAX_LEVEL: u32 = 24;
 /// kept depends on all that were put in, not on their order.
 #[derive(Clone, Debug)]
 pub(super) struct Spans<T> {
-    list: Vec<Span<T>>,
+    list: Vec<TimeSpan<T>>,
     /// One part of the time in so many, as a power of two, is looked at.
     level: u32,
     /// Even one in the most would be too many.
@@ -26,7 +26,7 @@ pub(super) struct Spans<T> {
 
 /// A span of time that is not empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Span<T> {
+pub(super) struct TimeSpan<T> {
     pub(super) of: T,
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,
@@ -45,7 +45,7 @@ impl<T> Spans<T> {
 
     pub(super) fn push(&mut self, of: T, (start_ns, end_ns): (u64, u64)) {
         if !self.is_given_up && looked_at(start_ns, end_ns, self.level) != 0 {
-            self.list.push(Span { of, start_ns, end_ns });
+            self.list.push(TimeSpan { of, start_ns, end_ns });
             self.keep_bounds();
         }
     }
@@ -57,11 +57,11 @@ impl<T> Spans<T> {
         self.level = self.level.max(others.level);
         let level = self.level;
         self.list.retain(|span| looked_at(span.start_ns, span.end_ns, level) != 0);
-        for Span { of, start_ns, end_ns } in others.list {
+        for TimeSpan { of, start_ns, end_ns } in others.list {
             if looked_at(start_ns, end_ns, level) != 0
                 && let Some(of) = map(of)
             {
-                self.list.push(Span { of, start_ns, end_ns });
+                self.list.push(TimeSpan { of, start_ns, end_ns });
             }
         }
         self.keep_bounds();
@@ -90,7 +90,7 @@ impl<T> Spans<T> {
     ) -> Vec<(K, Overlap)> {
         self.list.sort_unstable_by_key(|span| key(&span.of));
         let groups = self.list.chunk_by(|a, b| key(&a.of) == key(&b.of));
-        let overlap = |group: &[Span<T>]| {
+        let overlap = |group: &[TimeSpan<T>]| {
             let key = key(&group.first()?.of);
             let spans = group.iter().map(|span| (thread(&span.of), span.start_ns, span.end_ns));
             Some((key, overlap(spans, threads(key), self.level)))

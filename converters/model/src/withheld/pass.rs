@@ -33,7 +33,7 @@ pub(super) enum Role {
 
 /// Which waits the filter asks for.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct WaitFilter {
     pub(super) window: Window,
     /// The threads by id; the first one is for those that are not defined, too.
     pub(super) threads: Vec<bool>,
@@ -41,7 +41,7 @@ pub(super) struct Asked {
     pub(super) sites: Vec<bool>,
 }
 
-impl Asked {
+impl WaitFilter {
     /// Whether it asks for a wait that another thread has ended.
     fn takes(&self, thread: u32, woken: &Noted<Wake>) -> bool {
         let is_set = |list: &[bool], id: u32| list.get(id as usize).copied().unwrap_or(false);
@@ -79,9 +79,9 @@ impl SiteWaits {
     }
 }
 
-/// What was seen in a log, by its own ids.
+/// The waits of a log, by its own ids.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct LogWaits {
     /// By thread and site.
     pub(super) sites: Table<(u32, u32), SiteWaits>,
     /// Threads that waited at sites which touch a lock, and these sites.
@@ -93,12 +93,12 @@ pub(super) struct Seen {
     /// When threads waited, by thread and site.
     pub(super) spans: Spans<(u32, u32)>,
     /// Waits that another thread ended, by the place, the thread that did so and its stack.
-    pub(super) wakes: Table<WakeKey, Ended>,
+    pub(super) wakes: Table<WakeKey, EndedWaits>,
 }
 
 /// Waits that a thread has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ended {
+pub(super) struct EndedWaits {
     /// Their durations added up.
     pub(super) wait_ns: u64,
     /// How many of them the filter asks for.
@@ -107,8 +107,8 @@ pub(super) struct Ended {
     pub(super) asked_ns: u64,
 }
 
-impl Ended {
-    fn add(&mut self, more: &Ended) {
+impl EndedWaits {
+    fn add(&mut self, more: &EndedWaits) {
         self.wait_ns = self.wait_ns.saturating_add(more.wait_ns);
         self.asked = self.asked.saturating_add(more.asked);
         self.asked_ns = self.asked_ns.saturating_add(more.asked_ns);
@@ -132,17 +132,17 @@ pub(super) fn length(wait_ns: u64) -> u8 {
 /// What is asked of the waits of a log.
 pub(crate) struct Gather<'a> {
     log: &'a Recording,
-    asked: Asked,
+    asked: WaitFilter,
     roles: Vec<Role>,
     /// By site: whether its stack is deep.
     deep: Vec<bool>,
-    seen: Mutex<Seen>,
+    seen: Mutex<LogWaits>,
 }
 
 impl<'a> Gather<'a> {
     pub(super) fn new(
         log: &'a Recording,
-        asked: Asked,
+        asked: WaitFilter,
         roles: Vec<Role>,
         deep: Vec<bool>,
     ) -> Gather<'a> {
@@ -150,29 +150,29 @@ impl<'a> Gather<'a> {
     }
 
     /// What was seen, once the pass is over.
-    pub(super) fn into_seen(self) -> Seen {
+    pub(super) fn into_seen(self) -> LogWaits {
         self.seen.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Question for Gather<'_> {
     type Visitor<'q>
-        = Worker<'q>
+        = WaitVisitor<'q>
     where
         Self: 'q;
 
-    fn visitor(&self) -> Worker<'_> {
-        Worker::new(self)
+    fn visitor(&self) -> WaitVisitor<'_> {
+        WaitVisitor::new(self)
     }
 
-    fn take(&self, worker: Worker<'_>) {
+    fn take(&self, worker: WaitVisitor<'_>) {
         let seen = worker.into_seen();
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).add(seen);
     }
 }
 
-impl Seen {
-    fn add(&mut self, other: Seen) {
+impl LogWaits {
+    fn add(&mut self, other: LogWaits) {
         for (key, more) in other.sites {
             self.add_waits(key, &more);
         }
@@ -201,27 +201,28 @@ impl Seen {
     }
 }
 
-pub(crate) struct Worker<'a> {
+/// One worker's waits.
+pub(crate) struct WaitVisitor<'a> {
     log: &'a Recording,
-    asked: &'a Asked,
+    asked: &'a WaitFilter,
     window: Window,
     roles: &'a [Role],
     deep: &'a [bool],
-    seen: Seen,
+    seen: LogWaits,
     /// Who touched a site last, so that most need not be looked up.
     last_touch: Vec<u32>,
     /// By site: who waited there last, and what is not in the sums yet, for the same reason.
     last: Vec<(u32, SiteWaits)>,
 }
 
-impl<'a> Worker<'a> {
-    fn new(gather: &'a Gather<'a>) -> Worker<'a> {
+impl<'a> WaitVisitor<'a> {
+    fn new(gather: &'a Gather<'a>) -> WaitVisitor<'a> {
         let Gather { log, asked, roles, deep, .. } = gather;
         let (threads, window) = (log.definitions().threads().len().max(1), asked.window);
-        let seen = Seen { waits: vec![[0; 2]; threads], ..Seen::default() };
+        let seen = LogWaits { waits: vec![[0; 2]; threads], ..LogWaits::default() };
         let (last_touch, last) =
             (vec![u32::MAX; roles.len()], vec![Default::default(); roles.len()]);
-        Worker { log, asked, window, roles, deep, seen, last_touch, last }
+        WaitVisitor { log, asked, window, roles, deep, seen, last_touch, last }
     }
 
     /// The thread, or the unknown one if it is not defined: made-up ids shall
@@ -303,7 +304,7 @@ impl<'a> Worker<'a> {
     }
 
     /// What was seen, once nothing more comes.
-    fn into_seen(mut self) -> Seen {
+    fn into_seen(mut self) -> LogWaits {
         for (site, (thread, sum)) in (0..).zip(&self.last) {
             self.seen.add_waits((*thread, site), sum);
         }
@@ -321,15 +322,17 @@ impl<'a> Worker<'a> {
             Some(_) => wake.stack,
             None => EMPTY_STACK,
         };
-        self.seen.wakes.entry((place, self.known(wake.waker), stack)).or_default().add(&Ended {
-            wait_ns: wake.wait_ns,
-            asked: u64::from(is_asked),
-            asked_ns: if is_asked { wake.wait_ns } else { 0 },
-        });
+        self.seen.wakes.entry((place, self.known(wake.waker), stack)).or_default().add(
+            &EndedWaits {
+                wait_ns: wake.wait_ns,
+                asked: u64::from(is_asked),
+                asked_ns: if is_asked { wake.wait_ns } else { 0 },
+            },
+        );
     }
 }
 
-impl Visitor for Worker<'_> {
+impl Visitor for WaitVisitor<'_> {
     #[inline]
     fn entry(&mut self, entry: &Entry<'_>) {
         match entry {

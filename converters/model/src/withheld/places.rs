@@ -21,12 +21,12 @@ pub struct WaitPlace {
 
 /// Places by number.
 #[derive(Debug, Default)]
-pub(super) struct Places {
+pub(super) struct PlaceNumbers {
     pub(super) list: Vec<WaitPlace>,
     numbers: HashMap<WaitPlace, u32>,
 }
 
-impl Places {
+impl PlaceNumbers {
     pub(super) fn number(&mut self, place: WaitPlace) -> u32 {
         let list = &mut self.list;
         *self.numbers.entry(place).or_insert_with_key(|place| {
@@ -42,7 +42,7 @@ impl Places {
 
 /// What the frames of a stack tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Shape {
+pub(super) struct StackShape {
     /// The innermost frame of the program: method and line.
     at: Option<(u32, u32)>,
     /// The method that it called.
@@ -57,7 +57,7 @@ pub(super) struct Shape {
     pub(super) methods: u64,
 }
 
-impl Shape {
+impl StackShape {
     /// Whether the program's innermost method is its outermost one, too.
     pub(super) fn is_outermost(&self) -> bool {
         self.frames == 1 && !self.is_cut
@@ -94,9 +94,9 @@ impl Shapes {
     }
 
     /// What a stack tells.
-    pub(super) fn shape(&self, log: &Recording, stack: u32) -> Shape {
+    pub(super) fn shape(&self, log: &Recording, stack: u32) -> StackShape {
         let stacks = log.definitions().stacks();
-        let mut shape = Shape { methods: HASH_OF_NOTHING, ..Shape::default() };
+        let mut shape = StackShape { methods: HASH_OF_NOTHING, ..StackShape::default() };
         let (mut at, mut inner) = (stack, None);
         let mut left = MAX_FRAMES;
         while let Some(frame) = stacks.get(at).filter(|_| left != 0) {
@@ -138,7 +138,7 @@ impl Shapes {
 
     /// Whether the innermost method of the program is in other packages than the outermost
     /// one, as far as their first two names tell: code of others, that the thread's own calls.
-    pub(super) fn crosses(&self, log: &Recording, shape: &Shape) -> bool {
+    pub(super) fn crosses(&self, log: &Recording, shape: &StackShape) -> bool {
         let (Some((at, _)), Some(root), false) = (shape.at, shape.root, shape.is_cut) else {
             return false;
         };
@@ -150,7 +150,7 @@ impl Shapes {
     }
 
     /// The place in words.
-    pub(super) fn place(&self, log: &Recording, shape: &Shape) -> WaitPlace {
+    pub(super) fn place(&self, log: &Recording, shape: &StackShape) -> WaitPlace {
         let (names, Some((method, line))) = (Names(log), shape.at) else {
             return WaitPlace::default();
         };
@@ -163,7 +163,7 @@ impl Shapes {
     }
 
     /// The method of the place, without the line, and what it calls.
-    pub(super) fn method(&self, log: &Recording, shape: &Shape) -> (String, String) {
+    pub(super) fn method(&self, log: &Recording, shape: &StackShape) -> (String, String) {
         let name = |method| method_name(log, method);
         let at = shape.at.map_or_else(String::new, |(method, _)| name(method));
         (at, shape.calls.map_or_else(String::new, name))

@@ -2,8 +2,8 @@
 
 use super::{
     Amount, Change, LockAmount, LockChange, Measure, Pair, Presence, StackChange,
-    matching::{Matching, Shared},
-    rates::{Denominators, Key, Rates, key},
+    matching::{Matching, StackNumbers},
+    rates::{Denominators, LockIdentity, Rates},
 };
 use crate::{
     Findings,
@@ -18,14 +18,14 @@ use tyrion_wire::WaitKind;
 
 /// Waits before they are divided.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
+struct WaitTotals {
     waits: u64,
     wait_ns: u64,
     max_ns: u64,
 }
 
-impl Sums {
-    fn add(&mut self, other: Sums) {
+impl WaitTotals {
+    fn add(&mut self, other: WaitTotals) {
         self.waits = self.waits.saturating_add(other.waits);
         self.wait_ns = self.wait_ns.saturating_add(other.wait_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
@@ -90,7 +90,7 @@ fn magnitude<T>(change: &Change<T>) -> Reverse<(bool, u64)> {
 pub(super) fn total([before, after]: &[Figures; 2], rates: &Rates) -> Change<Amount> {
     let side = |figures: &Figures, rate: &Denominators| {
         let max_ns = figures.locks.iter().map(|lock| lock.max_wait_ns).max().unwrap_or(0);
-        let sums = Sums { waits: figures.waits, wait_ns: figures.wait_ns, max_ns };
+        let sums = WaitTotals { waits: figures.waits, wait_ns: figures.wait_ns, max_ns };
         Some(sums.amount(Some(rate.total()), rates.measure))
     };
     let sides = [side(before, &rates.before), side(after, &rates.after)];
@@ -99,15 +99,16 @@ pub(super) fn total([before, after]: &[Figures; 2], rates: &Rates) -> Change<Amo
 
 /// How the waits for each lock changed, the greatest change first.
 pub(super) fn locks([before, after]: &[Figures; 2], rates: &Rates) -> Vec<LockChange> {
-    let mut both: BTreeMap<Key, [Option<LockAmount>; 2]> = BTreeMap::new();
+    let mut both: BTreeMap<LockIdentity, [Option<LockAmount>; 2]> = BTreeMap::new();
     for (side, figures, rate) in [(0, before, &rates.before), (1, after, &rates.after)] {
         for lock in &figures.locks {
-            let key = key(lock);
+            let key = LockIdentity::of(lock);
             let amount = lock_amount(lock, rate.of_lock(&key), rates.measure);
             both.entry(key).or_default()[side] = Some(amount);
         }
     }
-    let change = |((class, name, kind), sides): (Key, [Option<LockAmount>; 2])| {
+    let change = |(lock, sides): (LockIdentity, [Option<LockAmount>; 2])| {
+        let LockIdentity { class, name, kind } = lock;
         let change = changed(sides, rates.measure, |lock: &LockAmount| &lock.amount);
         LockChange { lock: LockRef { name, class, id: 0 }, kind, change }
     };
@@ -119,7 +120,7 @@ pub(super) fn locks([before, after]: &[Figures; 2], rates: &Rates) -> Vec<LockCh
 
 fn lock_amount(lock: &LockFigures, divisor: Option<f64>, measure: Measure) -> LockAmount {
     let percentile = |ns: Option<u64>| ns.filter(|_| measure == Measure::Wait);
-    let sums = Sums { waits: lock.waits, wait_ns: lock.wait_ns, max_ns: lock.max_wait_ns };
+    let sums = WaitTotals { waits: lock.waits, wait_ns: lock.wait_ns, max_ns: lock.max_wait_ns };
     let held = lock.hold_ns.zip(lock.acquisitions);
     LockAmount {
         amount: sums.amount(divisor, measure),
@@ -134,14 +135,14 @@ fn lock_amount(lock: &LockFigures, divisor: Option<f64>, measure: Measure) -> Lo
 /// The waits in a stack on one side, and the profile's stack with most of them.
 #[derive(Clone, Copy, Debug, Default)]
 struct InStack {
-    sums: Sums,
+    sums: WaitTotals,
     hottest: (u64, u32),
 }
 
 /// How the waits in each stack changed, the greatest change first.
 pub(super) fn stacks(pair: &Pair<'_>, matching: Matching, rates: &Rates) -> Vec<StackChange> {
-    let mut shared = Shared::default();
-    let mut both: BTreeMap<(Key, u32), [Option<InStack>; 2]> = BTreeMap::new();
+    let mut shared = StackNumbers::default();
+    let mut both: BTreeMap<(LockIdentity, u32), [Option<InStack>; 2]> = BTreeMap::new();
     for (side, findings) in [(0, pair.before), (1, pair.after)] {
         for (key, stack) in in_stacks(findings, (matching, rates.measure), &mut shared) {
             both.entry(key).or_default()[side] = Some(stack);
@@ -159,7 +160,7 @@ pub(super) fn stacks(pair: &Pair<'_>, matching: Matching, rates: &Rates) -> Vec<
             let measure = rates.measure;
             let amount = |side: Option<InStack>, rate| Some(side?.sums.amount(rate, measure));
             let sides = [amount(before, was), amount(after, is)];
-            let (class, name, kind) = key;
+            let LockIdentity { class, name, kind } = key;
             StackChange {
                 place: stack.first().cloned().unwrap_or_default(),
                 lock: LockRef { name, class, id: 0 },
@@ -180,24 +181,26 @@ pub(super) fn stacks(pair: &Pair<'_>, matching: Matching, rates: &Rates) -> Vec<
 fn in_stacks(
     findings: &Findings<'_>,
     (matching, measure): (Matching, Measure),
-    shared: &mut Shared,
-) -> HashMap<(Key, u32), InStack> {
+    shared: &mut StackNumbers,
+) -> HashMap<(LockIdentity, u32), InStack> {
     let profile = findings.profile();
     let called = shared.number(findings, matching);
     // By the profile's own ids first: there are as many waits as threads share
     // stacks, but names are long.
-    let mut sums: BTreeMap<(u32, WaitKind, u32), Sums> = BTreeMap::new();
+    let mut sums: BTreeMap<(u32, WaitKind, u32), WaitTotals> = BTreeMap::new();
     for wait in profile.waits.iter().filter(|wait| findings.shows(wait.kind)) {
         let group = findings.groups.of(wait.lock);
         let (waits, wait_ns, max_ns) = (wait.count, wait.wait_ns, wait.max_ns);
         let sum = sums.entry((group, wait.kind, wait.stack)).or_default();
-        sum.add(Sums { waits, wait_ns, max_ns });
+        sum.add(WaitTotals { waits, wait_ns, max_ns });
     }
-    let mut stacks: HashMap<(Key, u32), InStack> = HashMap::new();
+    let mut stacks: HashMap<(LockIdentity, u32), InStack> = HashMap::new();
     for ((group, kind, stack), sum) in sums {
         let called = called.get(stack as usize).copied().unwrap_or_default();
         let LockRef { name, class, .. } = findings.groups.lock_ref(group);
-        let of_stack = stacks.entry(((class, name, kind.name()), called.number)).or_default();
+        let of_stack = stacks
+            .entry((LockIdentity { class, name, kind: kind.name() }, called.number))
+            .or_default();
         of_stack.sums.add(sum);
         if sum.of(measure) > of_stack.hottest.0 || of_stack.hottest.1 == 0 {
             of_stack.hottest = (sum.of(measure), called.stack);

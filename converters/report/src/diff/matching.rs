@@ -20,7 +20,7 @@ type Call = (String, String, u32);
 
 /// Numbers for stacks that are the same in several profiles.
 #[derive(Debug, Default)]
-pub(super) struct Shared {
+pub(super) struct StackNumbers {
     calls: HashMap<Call, u32>,
     /// Number of the callers' stack, and of the frame.
     stacks: HashMap<(u32, u32), u32>,
@@ -31,7 +31,7 @@ const EMPTY: u32 = 0;
 
 /// A stack of a profile as the program called it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Called {
+pub(super) struct CalledStack {
     /// Its shared number.
     pub(super) number: u32,
     /// The stack of the profile, which is the one that was asked for or one of
@@ -41,24 +41,28 @@ pub(super) struct Called {
     has_program: bool,
 }
 
-impl Called {
+impl CalledStack {
     /// Whether nothing is left of it.
     pub(super) fn is_empty(&self) -> bool {
         self.number == EMPTY
     }
 }
 
-impl Shared {
+impl StackNumbers {
     /// Numbers the stacks of a profile, by its ids. Two kinds of frames are left
     /// out: those of `java.util.concurrent` at the inner end, where threads
     /// park, and those that run a thread at the outer end. Both differ between
     /// JDKs.
-    pub(super) fn number(&mut self, findings: &Findings<'_>, matching: Matching) -> Vec<Called> {
+    pub(super) fn number(
+        &mut self,
+        findings: &Findings<'_>,
+        matching: Matching,
+    ) -> Vec<CalledStack> {
         let profile = findings.profile();
         let calls: Vec<Option<u32>> =
             profile.frames.iter().map(|frame| self.call(profile, *frame, matching)).collect();
         let mut whole = vec![EMPTY; profile.stacks.len()];
-        let mut called = vec![Called::default(); profile.stacks.len()];
+        let mut called = vec![CalledStack::default(); profile.stacks.len()];
         // Parents stand before their children.
         for (at, stack) in profile.stacks.iter().enumerate().skip(1) {
             let parent = whole.get(stack.parent as usize).copied().unwrap_or(EMPTY);
@@ -74,7 +78,7 @@ impl Shared {
                 outer
             } else {
                 let has_program = outer.has_program || !(is_machinery || runs_thread);
-                Called { number: whole[at], stack: at as u32, has_program }
+                CalledStack { number: whole[at], stack: at as u32, has_program }
             };
         }
         called

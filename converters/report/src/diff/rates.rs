@@ -45,12 +45,19 @@ pub enum Measure {
     Contentions,
 }
 
-/// A lock in any recording: class, name, kind of wait.
-pub(super) type Key = (String, String, &'static str);
+/// A lock in any recording, and how it is waited for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct LockIdentity {
+    pub(super) class: String,
+    pub(super) name: String,
+    pub(super) kind: &'static str,
+}
 
-pub(super) fn key(lock: &LockFigures) -> Key {
-    let (class, name, kind) = lock.key();
-    (class.to_owned(), name.to_owned(), kind)
+impl LockIdentity {
+    pub(super) fn of(lock: &LockFigures) -> LockIdentity {
+        let (class, name, kind) = lock.key();
+        LockIdentity { class: class.to_owned(), name: name.to_owned(), kind }
+    }
 }
 
 /// What the waits of one side are divided by.
@@ -59,7 +66,7 @@ pub(super) struct Denominators {
     /// All waits.
     total: f64,
     /// Those of each lock, where that differs.
-    of_locks: Option<HashMap<Key, f64>>,
+    of_locks: Option<HashMap<LockIdentity, f64>>,
 }
 
 /// Of both sides.
@@ -90,7 +97,7 @@ impl Denominators {
                 let known = |lock: &ContendedLock| {
                     let (class, name) = (lock.lock.class.clone(), lock.lock.name.clone());
                     let taken = lock.acquisitions.filter(|&taken| taken != 0)?;
-                    Some(((class, name, lock.kind), taken as f64))
+                    Some((LockIdentity { class, name, kind: lock.kind }, taken as f64))
                 };
                 let of_locks = contended.locks.iter().filter_map(known).collect();
                 Ok(Denominators { total: total as f64, of_locks: Some(of_locks) })
@@ -104,10 +111,10 @@ impl Denominators {
     }
 
     /// What the waits of a lock are divided by, if that is known.
-    pub(super) fn of_lock(&self, key: &Key) -> Option<f64> {
+    pub(super) fn of_lock(&self, lock: &LockIdentity) -> Option<f64> {
         match &self.of_locks {
             None => Some(self.total),
-            Some(locks) => locks.get(key).copied(),
+            Some(locks) => locks.get(lock).copied(),
         }
     }
 }
@@ -116,8 +123,8 @@ impl Rates {
     /// What waits of a lock before are multiplied with to be compared with
     /// those after: 2 if as much again was recorded then. Where the lock was
     /// not taken on one of the sides, it is that of all locks.
-    pub(super) fn factor(&self, key: &Key) -> f64 {
-        match (self.before.of_lock(key), self.after.of_lock(key)) {
+    pub(super) fn factor(&self, lock: &LockIdentity) -> f64 {
+        match (self.before.of_lock(lock), self.after.of_lock(lock)) {
             (Some(before), Some(after)) => after / before,
             _ => self.after.total / self.before.total,
         }

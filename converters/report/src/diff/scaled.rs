@@ -1,8 +1,12 @@
 //! The recordings before as they would be if as much had been recorded as
 //! after: for pictures and profiles, whose numbers stand beside each other.
 
-use super::{DiffError, Matching, Pair, Per, matching::Shared, rates::Rates};
-use crate::Findings;
+use super::{
+    DiffError, Matching, Pair, Per,
+    matching::StackNumbers,
+    rates::{LockIdentity, Rates},
+};
+use crate::{Findings, findings::LockRef};
 use std::collections::HashMap;
 use tyrion_model::{
     profile::{Profile, WaitRow},
@@ -39,7 +43,7 @@ pub fn scaled(pair: &Pair<'_>, per: Per) -> Result<[Profile; 2], DiffError> {
 /// as the program called them: the rest may be there on one side only, or
 /// differ where the program does not.
 fn waits_of(findings: &Findings<'_>) -> Profile {
-    let called = Shared::default().number(findings, Matching::Methods);
+    let called = StackNumbers::default().number(findings, Matching::Methods);
     let called = |stack: u32| called.get(stack as usize).copied().unwrap_or_default();
     let mut profile = findings.profile().clone();
     for stack in &mut profile.stacks {
@@ -90,8 +94,8 @@ impl Factors<'_> {
     fn of(&mut self, wait: &WaitRow) -> f64 {
         let group = self.findings.groups.of(wait.lock);
         *self.known.entry((group, wait.kind)).or_insert_with(|| {
-            let lock = self.findings.groups.lock_ref(group);
-            self.rates.factor(&(lock.class, lock.name, wait.kind.name()))
+            let LockRef { class, name, .. } = self.findings.groups.lock_ref(group);
+            self.rates.factor(&LockIdentity { class, name, kind: wait.kind.name() })
         })
     }
 }

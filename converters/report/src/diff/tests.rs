@@ -11,11 +11,11 @@ use tyrion_formats::{Hints, Recording, Unit};
 use tyrion_model::{filter::Filter, profile::Profile};
 use tyrion_wire::WaitKind;
 
-type Lock = (WaitKind, (&'static str, &'static str));
-const MAP: Lock = (WaitKind::Monitor, ("java.lang.Object", "Cache.map"));
-const OLD: Lock = (WaitKind::Monitor, ("a.Old", ""));
-const NEW: Lock = (WaitKind::Monitor, ("a.New", ""));
-const TURN: Lock = (WaitKind::Lock, ("java.util.concurrent.locks.ReentrantLock", "Cache.turn"));
+type LockSpec = (WaitKind, (&'static str, &'static str));
+const MAP: LockSpec = (WaitKind::Monitor, ("java.lang.Object", "Cache.map"));
+const OLD: LockSpec = (WaitKind::Monitor, ("a.Old", ""));
+const NEW: LockSpec = (WaitKind::Monitor, ("a.New", ""));
+const TURN: LockSpec = (WaitKind::Lock, ("java.util.concurrent.locks.ReentrantLock", "Cache.turn"));
 
 const GET: [&str; 3] = ["java.lang.Thread.run:840", "a.Main.run:5", "a.Cache.get:12"];
 /// The same in a newer JDK, and after a line was put in above.

@@ -7,7 +7,7 @@ mod tests;
 mod view;
 
 use super::{
-    charged::{ChargedWaits, Charges, Places},
+    charged::{ChargedWaits, Charges, PlaceNames},
     shared::{cut, share},
 };
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     findings::{LockRef, OwnedWait, ThreadBlame},
 };
 use chance::{Chances, Own, error_ns};
-use looked::{Looked, is_code_unseen, is_thread_unseen};
+use looked::{AllLooks, is_code_unseen, is_thread_unseen};
 use serde::Serialize;
 use std::{
     cmp::Reverse,
@@ -200,13 +200,22 @@ impl OfThreads {
 type ByThreads = BTreeMap<(String, String), OfThreads>;
 /// What is known of a holder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Holder {
+enum HolderName {
     Place(String),
     Threads(String),
 }
 
-/// By the waiter's place, holder, lock group and kind.
-type ByCode = BTreeMap<(String, Holder, u32, WaitKind), Charges>;
+/// A place where threads wait for a lock, and who has it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct CodeKey {
+    waiter: String,
+    holder: HolderName,
+    /// The lock's group.
+    group: u32,
+    kind: WaitKind,
+}
+
+type ByCode = BTreeMap<CodeKey, Charges>;
 
 /// Who blocks whom.
 pub fn blockers(findings: &Findings<'_>, options: &ReportOptions) -> Blockers {
@@ -218,7 +227,7 @@ pub fn blockers(findings: &Findings<'_>, options: &ReportOptions) -> Blockers {
     };
     let (waits, wait_ns) = (sum(|wait| wait.count), sum(|wait| wait.wait_ns));
     let is_asked = profile.is_blame_sampled && !findings.is_trace();
-    let mut looked = Looked::default();
+    let mut looked = AllLooks::default();
     let (source, threads, code) = if is_asked {
         let code = charged_code(findings, Some(&mut looked));
         let threads = asked_threads(findings);
@@ -242,7 +251,7 @@ pub fn blockers(findings: &Findings<'_>, options: &ReportOptions) -> Blockers {
         _ => Some(Chances::default()),
     };
     let seen = looked.all();
-    let known = Known { findings, known_ns, chances, looked };
+    let context = RowContext { findings, known_ns, chances, looked };
     let mut out = Blockers {
         source,
         waits,
@@ -253,8 +262,8 @@ pub fn blockers(findings: &Findings<'_>, options: &ReportOptions) -> Blockers {
         code_unseen_ns: seen.code_unseen_ns,
         thread_pairs: threads.len() as u64,
         code_pairs: code.len() as u64,
-        threads: threads.into_iter().map(|row| known.thread_pair(row)).collect(),
-        code: code.into_iter().map(|row| known.code_pair(row)).collect(),
+        threads: threads.into_iter().map(|row| context.thread_pair(row)).collect(),
+        code: code.into_iter().map(|(key, charges)| context.code_pair(key, charges)).collect(),
     };
     // Stable, so that equal ones stay in the order of names.
     out.threads.sort_by_key(|pair| Reverse(pair.wait_ns));
@@ -307,9 +316,9 @@ fn asked_threads(findings: &Findings<'_>) -> ByThreads {
 
 /// By code. Where the lock was looked at, waits whose holder's code was not seen are told
 /// apart.
-fn charged_code(findings: &Findings<'_>, mut looked: Option<&mut Looked>) -> ByCode {
+fn charged_code(findings: &Findings<'_>, mut looked: Option<&mut AllLooks>) -> ByCode {
     let profile = findings.profile();
-    let mut places = Places::new(findings);
+    let mut places = PlaceNames::new(findings);
     let mut pairs = ByCode::new();
     for blame in profile.blames.iter().filter(|blame| findings.shows(blame.kind)) {
         let group = findings.groups.of(blame.lock);
@@ -320,9 +329,9 @@ fn charged_code(findings: &Findings<'_>, mut looked: Option<&mut Looked>) -> ByC
                 continue;
             }
         }
-        let holder = Holder::Place(places.of_holder(blame.stack, blame.above));
+        let holder = HolderName::Place(places.of_holder(blame.stack, blame.above));
         let stacks = (blame.waiter_stack, blame.stack);
-        let pair = pairs.entry((waiter, holder, group, blame.kind)).or_default();
+        let pair = pairs.entry(CodeKey { waiter, holder, group, kind: blame.kind }).or_default();
         pair.add(blame.count, blame.blamed_ns, stacks);
         pair.add_answers(blame.answers, blame.error_ns);
     }
@@ -330,33 +339,34 @@ fn charged_code(findings: &Findings<'_>, mut looked: Option<&mut Looked>) -> ByC
 }
 
 fn owned(findings: &Findings<'_>) -> (ByThreads, ByCode) {
-    let mut places = Places::new(findings);
+    let mut places = PlaceNames::new(findings);
     let (mut threads, mut code) = (ByThreads::new(), ByCode::new());
     for wait in &findings.owned_waits {
         let OwnedWait { owners, waiters, stack, group, kind, count, wait_ns } = wait;
         let Some(kind) = WaitKind::from_code(*kind) else { continue };
         let pair = threads.entry((waiters.clone(), owners.clone())).or_default();
         pair.add((*group, kind), *count, *wait_ns);
-        let key = (places.of(*stack), Holder::Threads(owners.clone()), *group, kind);
+        let (waiter, holder) = (places.of(*stack), HolderName::Threads(owners.clone()));
+        let key = CodeKey { waiter, holder, group: *group, kind };
         code.entry(key).or_default().add(*count, *wait_ns, (*stack, 0));
     }
     (threads, code)
 }
 
 /// What rows are made with.
-struct Known<'f> {
+struct RowContext<'f> {
     findings: &'f Findings<'f>,
     /// How much wait there is a holder for.
     known_ns: u64,
     chances: Option<Chances>,
-    looked: Looked,
+    looked: AllLooks,
 }
 
-impl Known<'_> {
+impl RowContext<'_> {
     /// The variance of what some threads have made others wait for a lock, and how far that
     /// may be off besides, in ns.
     fn error_of_threads(&self, lock: (u32, WaitKind), own: Own, waiters: &str) -> (f64, u64) {
-        let by_chance = |it: &Chances| it.of_threads((lock.0, waiters), own);
+        let by_chance = |it: &Chances| it.of_threads(lock.0, waiters, own);
         match self.looked.of_lock(lock) {
             Some(seen) => seen.error_of_threads(own.wait_ns),
             None => (self.chances.as_ref().map_or(0.0, by_chance), 0),
@@ -394,10 +404,8 @@ impl Known<'_> {
         ThreadPair { waiters, holders, waits, wait_ns, wait_error_ns, wait_share, locks }
     }
 
-    fn code_pair(
-        &self,
-        ((waiter, holder, group, kind), charges): ((String, Holder, u32, WaitKind), Charges),
-    ) -> CodePair {
+    fn code_pair(&self, key: CodeKey, charges: Charges) -> CodePair {
+        let CodeKey { waiter, holder, group, kind } = key;
         let awaited = (waiter, group, kind);
         let of_looks = self
             .looked
@@ -406,12 +414,11 @@ impl Known<'_> {
         let (charged, holder_stack) = charges.finish(self.findings, awaited, self.known_ns);
         let wait_ns = charged.wait_ns;
         let own = Own { holder_ns: wait_ns, wait_ns };
-        let of_holder =
-            |it: &Chances| error_ns(it.of_place((group, &charged.waiter), own), wait_ns);
+        let of_holder = |it: &Chances| error_ns(it.of_place(group, &charged.waiter, own), wait_ns);
         let wait_error_ns = of_looks.or_else(|| self.chances.as_ref().map(of_holder));
         let (holder, holders) = match holder {
-            Holder::Place(place) => (Some(place), None),
-            Holder::Threads(group) => (None, Some(group)),
+            HolderName::Place(place) => (Some(place), None),
+            HolderName::Threads(group) => (None, Some(group)),
         };
         CodePair { charged, wait_error_ns, holder, holders, holder_stack }
     }

@@ -48,7 +48,7 @@ pub(super) struct Charges {
 }
 
 /// What tells them from others: the waiter's place, lock group and kind.
-pub(super) type Awaited = (String, u32, WaitKind);
+pub(super) type WaiterKey = (String, u32, WaitKind);
 
 impl Charges {
     /// Adds waits with these stacks of the waiter and of the other one.
@@ -80,7 +80,7 @@ impl Charges {
     pub(super) fn finish(
         self,
         findings: &Findings<'_>,
-        (waiter, group, kind): Awaited,
+        (waiter, group, kind): WaiterKey,
         known_ns: u64,
     ) -> (ChargedWaits, Vec<String>) {
         let Charges { waits, wait_ns, stacks, .. } = self;
@@ -101,14 +101,14 @@ impl Charges {
 }
 
 /// The places of stacks of the profile, each worked out once.
-pub(super) struct Places<'f> {
+pub(super) struct PlaceNames<'f> {
     findings: &'f Findings<'f>,
     known: HashMap<(u32, u32), String>,
 }
 
-impl<'f> Places<'f> {
-    pub(super) fn new(findings: &'f Findings<'f>) -> Places<'f> {
-        Places { findings, known: HashMap::new() }
+impl<'f> PlaceNames<'f> {
+    pub(super) fn new(findings: &'f Findings<'f>) -> PlaceNames<'f> {
+        PlaceNames { findings, known: HashMap::new() }
     }
 
     /// The innermost frame outside of `java.util.concurrent`; empty for no stack.

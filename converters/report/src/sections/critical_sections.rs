@@ -58,7 +58,7 @@ pub struct CriticalSections {
 
 /// How often locks were taken, and how long they were held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-#[serde(into = "Told")]
+#[serde(into = "CountsJson")]
 pub struct Counts {
     /// How often, without reentrant acquisitions.
     pub acquisitions: u64,
@@ -90,7 +90,7 @@ pub struct Counts {
 
 /// What is told of [`Counts`].
 #[derive(Serialize)]
-struct Told {
+struct CountsJson {
     acquisitions: u64,
     acquisitions_error: u64,
     reentrant: u64,
@@ -103,10 +103,10 @@ struct Told {
     measured: u64,
 }
 
-impl From<Counts> for Told {
-    fn from(counts: Counts) -> Told {
+impl From<Counts> for CountsJson {
+    fn from(counts: Counts) -> CountsJson {
         let is_measured = counts.measured != 0;
-        Told {
+        CountsJson {
             acquisitions: counts.acquisitions,
             acquisitions_error: counts.acquisitions_error,
             reentrant: counts.reentrant,
@@ -215,21 +215,21 @@ type Spot = (u32, u32, WaitKind);
 
 /// Sums of sections.
 #[derive(Clone, Debug)]
-struct Sums {
+struct SectionSums {
     counts: Counts,
     error: estimate::Error,
     histogram: [u64; BUCKETS],
     threads: BTreeSet<u32>,
 }
 
-impl Default for Sums {
+impl Default for SectionSums {
     fn default() -> Self {
         let (counts, error) = Default::default();
-        Sums { counts, error, histogram: [0; BUCKETS], threads: BTreeSet::new() }
+        SectionSums { counts, error, histogram: [0; BUCKETS], threads: BTreeSet::new() }
     }
 }
 
-impl Sums {
+impl SectionSums {
     fn add(&mut self, place: &Place) {
         let counts = Counts {
             acquisitions: place.acquisitions,
@@ -247,10 +247,10 @@ impl Sums {
         let threads = BTreeSet::from([place.thread]);
         let mut error = estimate::Error::default();
         error.add(place);
-        self.merge(&Sums { counts, error, histogram: place.histogram, threads });
+        self.merge(&SectionSums { counts, error, histogram: place.histogram, threads });
     }
 
-    fn merge(&mut self, other: &Sums) {
+    fn merge(&mut self, other: &SectionSums) {
         let (counts, more) = (&mut self.counts, &other.counts);
         for (sum, value) in [
             (&mut counts.acquisitions, more.acquisitions),
@@ -285,8 +285,8 @@ impl Sums {
         Histogram::new(&[], &self.histogram).quantile_up_to(q, self.counts.longest_hold_ns?)
     }
 
-    fn of_all<'s>(all: impl IntoIterator<Item = &'s Sums>) -> Sums {
-        let mut total = Sums::default();
+    fn of_all<'s>(all: impl IntoIterator<Item = &'s SectionSums>) -> SectionSums {
+        let mut total = SectionSums::default();
         all.into_iter().for_each(|sums| total.merge(sums));
         total
     }
@@ -294,9 +294,9 @@ impl Sums {
 
 /// Critical sections of the findings.
 pub fn critical_sections(findings: &Findings<'_>, options: &ReportOptions) -> CriticalSections {
-    let mut total = Sums::default();
-    let mut sites: BTreeMap<Spot, Sums> = BTreeMap::new();
-    let mut holders: BTreeMap<u32, BTreeMap<Spot, Sums>> = BTreeMap::new();
+    let mut total = SectionSums::default();
+    let mut sites: BTreeMap<Spot, SectionSums> = BTreeMap::new();
+    let mut holders: BTreeMap<u32, BTreeMap<Spot, SectionSums>> = BTreeMap::new();
     for section in &findings.profile().sections {
         let spot = (section.frame, findings.groups.of(section.lock), section.kind);
         total.add(section);
@@ -316,7 +316,7 @@ pub fn critical_sections(findings: &Findings<'_>, options: &ReportOptions) -> Cr
             .map(|(spot, sums)| namer.site(*spot, sums))
             .collect(),
         threads: longest(
-            holders.iter().map(|of| (Sums::of_all(of.1.values()).counts(), of)),
+            holders.iter().map(|of| (SectionSums::of_all(of.1.values()).counts(), of)),
             options,
         )
         .map(|(thread, spots)| namer.holder(*thread, spots, options))
@@ -415,7 +415,7 @@ impl Namer<'_> {
         (place, lock, kind.name())
     }
 
-    fn site(&self, spot: Spot, sums: &Sums) -> SectionPlace {
+    fn site(&self, spot: Spot, sums: &SectionSums) -> SectionPlace {
         let (place, lock, kind) = self.place(spot);
         let counts = sums.counts();
         SectionPlace {
@@ -430,10 +430,15 @@ impl Namer<'_> {
         }
     }
 
-    fn holder(&self, thread: u32, spots: &BTreeMap<Spot, Sums>, options: &ReportOptions) -> Holder {
+    fn holder(
+        &self,
+        thread: u32,
+        spots: &BTreeMap<Spot, SectionSums>,
+        options: &ReportOptions,
+    ) -> Holder {
         let lived_ns = self.lived(&BTreeSet::from([thread]));
         let counted = spots.iter().map(|(spot, sums)| (sums.counts(), (spot, sums)));
-        let own = |(spot, sums): (&Spot, &Sums)| {
+        let own = |(spot, sums): (&Spot, &SectionSums)| {
             let (place, lock, kind) = self.place(*spot);
             let counts = sums.counts();
             Own { place, lock, kind, counts, thread_share: self.share(&counts, lived_ns) }
@@ -444,7 +449,7 @@ impl Namer<'_> {
             longest_first(&a.counts, &b.counts).then_with(|| name(a).cmp(&name(b)))
         });
         cut(&mut sections, options);
-        let counts = Sums::of_all(spots.values()).counts();
+        let counts = SectionSums::of_all(spots.values()).counts();
         // An estimate may be more than is possible; what was measured is not.
         let most = self.depths.get(&thread).copied().unwrap_or(1).max(1) as f64;
         let is_exact = counts.hold_error_ns == 0;

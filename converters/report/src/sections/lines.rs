@@ -64,9 +64,9 @@ pub struct Line {
     pub stack: Vec<String>,
 }
 
-/// A line under way.
+/// The samples of a line, as far as they were added up.
 #[derive(Default)]
-struct Gathered {
+struct LineSums {
     samples: u64,
     cpu_ns: u64,
     states: StateTimes,
@@ -85,7 +85,7 @@ impl Lines {
     pub fn of(findings: &Findings<'_>, options: &ReportOptions) -> Lines {
         let profile = findings.profile();
         let stacks = ShownStacks::new(profile, &options.packages);
-        let mut gathered: HashMap<Frame, Gathered> = HashMap::new();
+        let mut gathered: HashMap<Frame, LineSums> = HashMap::new();
         let mut answer = Lines::default();
         for sample in &profile.samples {
             answer.samples = answer.samples.saturating_add(sample.count);
@@ -100,12 +100,12 @@ impl Lines {
             }
         }
         // Overloads on one line have one name.
-        let mut named: HashMap<(String, String), Gathered> = HashMap::new();
+        let mut named: HashMap<LineName, LineSums> = HashMap::new();
         for (frame, line) in gathered {
-            named.entry(name(profile, frame)).or_default().merge(line);
+            named.entry(LineName::of(profile, frame)).or_default().merge(line);
         }
-        let mut lines: Vec<((String, String), Gathered)> = named.into_iter().collect();
-        let key = |line: &Gathered| (Reverse(line.samples), Reverse(line.states.sum_ns()));
+        let mut lines: Vec<(LineName, LineSums)> = named.into_iter().collect();
+        let key = |line: &LineSums| (Reverse(line.samples), Reverse(line.states.sum_ns()));
         lines.sort_by(|(a, x), (b, y)| key(x).cmp(&key(y)).then_with(|| a.cmp(b)));
         let all = lines.len();
         if options.lines != 0 {
@@ -118,16 +118,26 @@ impl Lines {
     }
 }
 
-/// Class, method and number of a line; and its source.
-fn name(profile: &Profile, frame: Frame) -> (String, String) {
-    let Some(function) = profile.functions.get(frame.function as usize) else {
-        return (format!("{}:{}", tyrion_formats::UNKNOWN, frame.line), String::new());
-    };
-    let line = format!("{}.{}:{}", function.class, function.method, frame.line);
-    (line, function.source.clone())
+/// What a line is called.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct LineName {
+    /// Class, method and number.
+    line: String,
+    source: String,
 }
 
-impl Gathered {
+impl LineName {
+    fn of(profile: &Profile, frame: Frame) -> LineName {
+        let Some(function) = profile.functions.get(frame.function as usize) else {
+            let line = format!("{}:{}", tyrion_formats::UNKNOWN, frame.line);
+            return LineName { line, source: String::new() };
+        };
+        let line = format!("{}.{}:{}", function.class, function.method, frame.line);
+        LineName { line, source: function.source.clone() }
+    }
+}
+
+impl LineSums {
     fn add(&mut self, sample: &SampleRow) {
         self.samples = self.samples.saturating_add(sample.count);
         self.cpu_ns = self.cpu_ns.saturating_add(sample.cpu_ns);
@@ -136,20 +146,20 @@ impl Gathered {
         *of_stack = of_stack.saturating_add(sample.wall_ns);
     }
 
-    fn merge(&mut self, other: Gathered) {
+    fn merge(&mut self, other: LineSums) {
         self.samples = self.samples.saturating_add(other.samples);
         self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
         self.states.add_all(&other.states);
         self.stacks.extend(other.stacks);
     }
 
-    fn finish(self, profile: &Profile, (line, source): (String, String)) -> Line {
+    fn finish(self, profile: &Profile, name: LineName) -> Line {
         let hottest = self.stacks.iter().max_by_key(|(stack, ns)| (**ns, Reverse(**stack)));
         let (&stack, &stack_ns) = hottest.unwrap_or((&0, &0));
         let wall_ns = self.states.sum_ns();
         Line {
-            line,
-            source,
+            line: name.line,
+            source: name.source,
             samples: self.samples,
             wall_ns,
             cpu_ns: self.cpu_ns,

@@ -127,12 +127,18 @@ impl SingleThreadPlace {
     }
 }
 
-/// What tells places apart: class, name, kind and the place itself.
-type Key = (String, String, &'static str, String);
+/// What tells places apart: the lock that is taken there, and where that is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct PlaceKey {
+    class: String,
+    name: String,
+    kind: &'static str,
+    place: String,
+}
 
 /// What was counted at a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counts {
+struct PlaceCounts {
     acquisitions: u64,
     acquisitions_error: u64,
     private_acquisitions: u64,
@@ -143,8 +149,8 @@ struct Counts {
     private_hold_ns: u64,
 }
 
-impl Counts {
-    fn add(&mut self, other: &Counts) {
+impl PlaceCounts {
+    fn add(&mut self, other: &PlaceCounts) {
         for (sum, value) in [
             (&mut self.acquisitions, other.acquisitions),
             (&mut self.acquisitions_error, other.acquisitions_error),
@@ -192,15 +198,15 @@ pub fn single_thread(findings: &Findings<'_>, options: &ReportOptions) -> Single
     let counted = findings.profile().has_acquisitions;
     let known = |count: u64| counted.then_some(count);
     let measured = counted && is_measured(findings);
-    let mut all = Counts::default();
+    let mut all = PlaceCounts::default();
     counts.values().for_each(|counts| all.add(counts));
-    let mut keys: Vec<&Key> = counts.keys().chain(instances.places.keys()).collect();
+    let mut keys: Vec<&PlaceKey> = counts.keys().chain(instances.places.keys()).collect();
     keys.sort_unstable();
     keys.dedup();
     let mut places: Vec<SingleThreadPlace> = keys
         .into_iter()
         .map(|key| {
-            let (class, name, kind, place) = key.clone();
+            let PlaceKey { class, name, kind, place } = key.clone();
             let found = instances.places.get(key).cloned().unwrap_or_default();
             let counts = counts.get(key).copied().unwrap_or_default();
             SingleThreadPlace {
@@ -248,9 +254,9 @@ fn is_measured(findings: &Findings<'_>) -> bool {
 }
 
 /// What the profile counts at each place.
-fn counts(findings: &Findings<'_>, instances: &Instances) -> BTreeMap<Key, Counts> {
+fn counts(findings: &Findings<'_>, instances: &Instances) -> BTreeMap<PlaceKey, PlaceCounts> {
     let profile = findings.profile();
-    let mut counts: BTreeMap<Key, Counts> = BTreeMap::new();
+    let mut counts: BTreeMap<PlaceKey, PlaceCounts> = BTreeMap::new();
     for row in &profile.sections {
         let (Some(lock), Some(&frame)) =
             (profile.locks.get(row.lock as usize), profile.frames.get(row.frame as usize))
@@ -259,9 +265,13 @@ fn counts(findings: &Findings<'_>, instances: &Instances) -> BTreeMap<Key, Count
         };
         let whose = instances.whose(row.thread, &lock.class);
         let only = |wanted: Whose, value: u64| if whose == wanted { value } else { 0 };
-        let place = names::frame(profile, frame);
-        let key = (lock.class.clone(), lock.name.clone(), row.kind.name(), place);
-        counts.entry(key).or_default().add(&Counts {
+        let key = PlaceKey {
+            class: lock.class.clone(),
+            name: lock.name.clone(),
+            kind: row.kind.name(),
+            place: names::frame(profile, frame),
+        };
+        counts.entry(key).or_default().add(&PlaceCounts {
             acquisitions: row.acquisitions,
             acquisitions_error: row.acquisitions_error,
             private_acquisitions: only(Whose::Private, row.acquisitions),

@@ -11,7 +11,7 @@ use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::{LockRef, names::is_machinery},
 };
-use owners::{Blocked, Source};
+use owners::{BlockedThread, OwnerSource};
 use serde::Serialize;
 use show::view;
 use std::{cmp::Reverse, collections::BTreeMap};
@@ -231,13 +231,13 @@ pub fn still_waiting(findings: &Findings<'_>, options: &ReportOptions) -> StillW
 struct Describer<'a> {
     logs: &'a [Recording],
     filter: &'a Filter,
-    blocked: &'a [Blocked],
+    blocked: &'a [BlockedThread],
 }
 
 impl Describer<'_> {
     /// Whether the filter asks for a thread's wait; its time does not matter,
     /// since it has not ended.
-    fn wants(&self, blocked: &Blocked) -> bool {
+    fn wants(&self, blocked: &BlockedThread) -> bool {
         let Some(log) = self.logs.get(blocked.run as usize) else { return false };
         let kind = blocked.pending.kind;
         let is_usual = self.filter.kinds == Kinds::contention();
@@ -267,7 +267,7 @@ impl Describer<'_> {
     }
 
     fn waiting(&self, at: usize, rank: u8) -> Waiting {
-        let Blocked { run, pending, owner, is_sure, .. } = &self.blocked[at];
+        let BlockedThread { run, pending, owner, is_sure, .. } = &self.blocked[at];
         let Some(log) = self.logs.get(*run as usize) else { return Waiting::default() };
         let names = Names(log);
         let owner_log = owner.and_then(|owner| self.logs.get(owner.run as usize));
@@ -281,10 +281,10 @@ impl Describer<'_> {
             waited_ns: log.end_ns().saturating_sub(pending.start_ns),
             owner: owner_name.unwrap_or_default(),
             owner_known_by: match owner.map(|owner| owner.source) {
-                Some(Source::Wait) => "wait",
-                Some(Source::Seen) => "seen",
-                Some(Source::Nesting) => "nesting",
-                Some(Source::EarlierNesting) => "earlier-nesting",
+                Some(OwnerSource::Wait) => "wait",
+                Some(OwnerSource::Seen) => "seen",
+                Some(OwnerSource::Nesting) => "nesting",
+                Some(OwnerSource::EarlierNesting) => "earlier-nesting",
                 None => "",
             },
             owner_seen_before_ns: match owner {

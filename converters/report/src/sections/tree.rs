@@ -9,7 +9,7 @@ mod tests;
 
 use super::sampled::{self, StateTimes};
 use crate::{About, Answer, Findings, InBrief, ReportOptions, Section, findings::SampledInterval};
-use build::Builder;
+use build::TreeBuilder;
 use serde::Serialize;
 
 /// The section.
@@ -140,7 +140,7 @@ fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
 impl Trees {
     /// From what was found.
     pub fn of(findings: &Findings<'_>, options: &ReportOptions) -> Trees {
-        let builder = Builder::new(findings.profile(), options);
+        let builder = TreeBuilder::new(findings.profile(), options);
         let intervals =
             findings.sampled.iter().map(|interval| of_interval(&builder, interval, options));
         let intervals: Vec<Interval> = intervals.collect();
@@ -162,7 +162,7 @@ impl Trees {
 }
 
 fn of_interval(
-    builder: &Builder<'_>,
+    builder: &TreeBuilder<'_>,
     interval: &SampledInterval,
     options: &ReportOptions,
 ) -> Interval {

@@ -228,7 +228,7 @@ impl WaitChains {
         let of_locks_ns = of_locks
             .fold(0u64, |sum, kind| sum.saturating_add(findings.aggregate.kind(kind).total().1));
         let withheld_ns = findings.other_waits.total(Verdict::Withheld).wait_ns;
-        let charged = Charged::of((found.waits, found.wait_ns), &found.chains, options);
+        let charged = Charged::of(found.waits, found.wait_ns, &found.chains, options);
         WaitChains {
             pending: found.pending,
             pending_ns: found.pending_ns,
@@ -237,7 +237,7 @@ impl WaitChains {
             phases: phases(findings, charged.chains.len()),
             charged,
             withheld: WithheldChains {
-                charged: Charged::of((others.waits, others.wait_ns), &others.chains, options),
+                charged: Charged::of(others.waits, others.wait_ns, &others.chains, options),
                 unwoken_ns: withheld_ns.saturating_sub(others.wait_ns),
             },
         }
@@ -245,7 +245,7 @@ impl WaitChains {
 }
 
 impl Charged {
-    fn of((waits, wait_ns): (u64, u64), found: &[WaitChain], options: &ReportOptions) -> Charged {
+    fn of(waits: u64, wait_ns: u64, found: &[WaitChain], options: &ReportOptions) -> Charged {
         let sum = |wanted: &dyn Fn(&WaitChain) -> bool| {
             let chains = found.iter().filter(|chain| wanted(chain));
             chains.fold(0u64, |sum, chain| sum.saturating_add(chain.wait_ns))

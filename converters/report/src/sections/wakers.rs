@@ -5,7 +5,7 @@ mod tests;
 mod view;
 
 use super::{
-    charged::{ChargedWaits, Charges, Places},
+    charged::{ChargedWaits, Charges, PlaceNames},
     shared::cut,
 };
 use crate::{About, Answer, Findings, InBrief, ReportOptions, Section, findings::thread_group};
@@ -85,32 +85,49 @@ fn lacking(findings: &Findings<'_>) -> &'static str {
     }
 }
 
-/// The waiter's place, the group of the wakers, their place, lock group and kind.
-type Key = (String, String, Option<String>, u32, WaitKind);
+/// A place where threads wait, and who ends these waits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct WakerKey {
+    waiter: String,
+    /// The group of the wakers.
+    wakers: String,
+    /// Their place.
+    waker: Option<String>,
+    /// The lock's group.
+    group: u32,
+    kind: WaitKind,
+}
 
 /// Who ends waits.
 pub fn wakers(findings: &Findings<'_>, options: &ReportOptions) -> Wakers {
     let profile = findings.profile();
     let (waits, wait_ns) = profile.totals();
-    let (mut places, mut groups) = (Places::new(findings), HashMap::new());
+    let (mut places, mut groups) = (PlaceNames::new(findings), HashMap::new());
     let mut group = |thread: u32| -> String {
         let name = || thread_group(&profile.thread_name(thread));
         groups.entry(thread).or_insert_with(name).clone()
     };
-    let mut pairs: BTreeMap<Key, Charges> = BTreeMap::new();
+    let mut pairs: BTreeMap<WakerKey, Charges> = BTreeMap::new();
     let (mut known_waits, mut known_ns) = (0u64, 0u64);
     for wake in &profile.wakes {
         known_waits = known_waits.saturating_add(wake.count);
         known_ns = known_ns.saturating_add(wake.blamed_ns);
-        let waker = Some(places.of(wake.stack)).filter(|place| !place.is_empty());
-        let lock = findings.groups.of(wake.lock);
-        let key = (places.of(wake.waiter_stack), group(wake.thread), waker, lock, wake.kind);
+        let key = WakerKey {
+            waiter: places.of(wake.waiter_stack),
+            wakers: group(wake.thread),
+            waker: Some(places.of(wake.stack)).filter(|place| !place.is_empty()),
+            group: findings.groups.of(wake.lock),
+            kind: wake.kind,
+        };
         let stacks = (wake.waiter_stack, wake.stack);
         pairs.entry(key).or_default().add(wake.count, wake.blamed_ns, stacks);
     }
     let mut out = Wakers { waits, wait_ns, known_waits, known_ns, ..Wakers::default() };
     out.pairs = pairs.len() as u64;
-    out.code = pairs.into_iter().map(|pair| waker_pair(findings, pair, known_ns)).collect();
+    out.code = pairs
+        .into_iter()
+        .map(|(key, charges)| waker_pair(findings, key, charges, known_ns))
+        .collect();
     // Stable, so that equal ones stay in the order of names.
     out.code.sort_by_key(|pair| Reverse(pair.charged.wait_ns));
     cut(&mut out.code, options);
@@ -119,9 +136,11 @@ pub fn wakers(findings: &Findings<'_>, options: &ReportOptions) -> Wakers {
 
 fn waker_pair(
     findings: &Findings<'_>,
-    ((waiter, wakers, waker, group, kind), charges): (Key, Charges),
+    key: WakerKey,
+    charges: Charges,
     known_ns: u64,
 ) -> WakerPair {
+    let WakerKey { waiter, wakers, waker, group, kind } = key;
     let (charged, waker_stack) = charges.finish(findings, (waiter, group, kind), known_ns);
     WakerPair { charged, wakers, waker, waker_stack }
 }

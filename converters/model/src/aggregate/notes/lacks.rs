@@ -8,14 +8,14 @@ const NAMED: usize = 3;
 
 /// Logs of one format that lack the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Lacking {
+pub(super) struct FormatLacks {
     format: &'static str,
     lacks: Lacks,
     logs: Vec<String>,
 }
 
 /// Adds what the format of a log does not tell.
-pub(super) fn add(all: &mut Vec<Lacking>, log: &Recording) {
+pub(super) fn add(all: &mut Vec<FormatLacks>, log: &Recording) {
     let (format, lacks) = (log.facts().format, log.capabilities().lacks);
     if lacks == Lacks::default() {
         return;
@@ -23,7 +23,7 @@ pub(super) fn add(all: &mut Vec<Lacking>, log: &Recording) {
     let name = log.name().to_owned();
     match all.iter_mut().find(|it| it.format == format && it.lacks == lacks) {
         Some(known) => known.logs.push(name),
-        None => all.push(Lacking { format, lacks, logs: vec![name] }),
+        None => all.push(FormatLacks { format, lacks, logs: vec![name] }),
     }
 }
 
@@ -36,7 +36,7 @@ pub(super) fn named(logs: &[String]) -> String {
     }
 }
 
-impl Lacking {
+impl FormatLacks {
     /// The line.
     pub(super) fn line(&self) -> String {
         let names = named(&self.logs);
@@ -102,7 +102,7 @@ mod tests {
     fn lines(logs: &[Recording]) -> Vec<String> {
         let mut all = Vec::new();
         logs.iter().for_each(|log| add(&mut all, log));
-        all.iter().map(Lacking::line).collect()
+        all.iter().map(FormatLacks::line).collect()
     }
 
     #[test]
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn each_sort_of_lack_has_words() {
-        let of = |lacks| Lacking { format: "f", lacks, logs: vec!["x".to_owned()] }.line();
+        let of = |lacks| FormatLacks { format: "f", lacks, logs: vec!["x".to_owned()] }.line();
         let none = Lacks::default();
         let mut lacks = none;
         lacks.stacks = true;

@@ -15,7 +15,7 @@ const INNER: u32 = 3;
 
 /// What a look found.
 #[derive(Clone, Copy)]
-enum Found {
+enum LookOutcome {
     /// Thread and stack.
     Owner(u32, u32),
     Nobody,
@@ -23,14 +23,14 @@ enum Found {
 }
 
 /// The thread `main` waits for 100 ms at a monitor. Looks, and how much each stands for.
-fn blames(looks: &[(Found, u64)]) -> (Profile, Vec<BlameRow>) {
+fn blames(looks: &[(LookOutcome, u64)]) -> (Profile, Vec<BlameRow>) {
     let mut sample = Sample::of(&[("mode", "contention"), ("holders", "true")]);
     sample.wait(0, 0, 100 * MS);
     for &(found, stands_for_ns) in looks {
         let (owner, stack, state) = match found {
-            Found::Owner(owner, stack) => (owner, stack, ThreadState::Running.code()),
-            Found::Nobody => (0, 0, FREE),
-            Found::WaitWasOver => (0, 0, ThreadState::Other.code()),
+            LookOutcome::Owner(owner, stack) => (owner, stack, ThreadState::Running.code()),
+            LookOutcome::Nobody => (0, 0, FREE),
+            LookOutcome::WaitWasOver => (0, 0, ThreadState::Other.code()),
         };
         let site = sample.sites[0];
         let look = Holder { owner, stack, state, site, stands_for_ns, ..Holder::default() };
@@ -44,7 +44,7 @@ fn blames(looks: &[(Found, u64)]) -> (Profile, Vec<BlameRow>) {
 
 /// What is charged to whom: thread's name, stack's length, in ms, and how much of that nobody
 /// had.
-fn charged(looks: &[(Found, u64)]) -> Vec<(String, usize, u64, u64)> {
+fn charged(looks: &[(LookOutcome, u64)]) -> Vec<(String, usize, u64, u64)> {
     let (profile, blames) = blames(looks);
     let of = |row: &BlameRow| {
         let name = profile.threads[row.thread as usize].name.clone();
@@ -61,7 +61,7 @@ fn charged(looks: &[(Found, u64)]) -> Vec<(String, usize, u64, u64)> {
 
 #[test]
 fn what_was_not_seen_is_charged_to_nobody() {
-    let looks = [(Found::Owner(2, INNER), 6 * MS), (Found::WaitWasOver, 4 * MS)];
+    let looks = [(LookOutcome::Owner(2, INNER), 6 * MS), (LookOutcome::WaitWasOver, 4 * MS)];
     let expected = [("[unknown]".to_owned(), 0, 40, 0), ("teller-1".to_owned(), 2, 60, 0)];
     assert_eq!(charged(&looks), expected);
 }
@@ -69,10 +69,10 @@ fn what_was_not_seen_is_charged_to_nobody() {
 #[test]
 fn what_nobody_had_is_charged_to_those_that_have_it_otherwise() {
     let looks = [
-        (Found::Owner(2, INNER), 30 * MS),
-        (Found::Owner(3, OUTER), 10 * MS),
-        (Found::WaitWasOver, 10 * MS),
-        (Found::Nobody, 50 * MS),
+        (LookOutcome::Owner(2, INNER), 30 * MS),
+        (LookOutcome::Owner(3, OUTER), 10 * MS),
+        (LookOutcome::WaitWasOver, 10 * MS),
+        (LookOutcome::Nobody, 50 * MS),
     ];
     let expected = [
         ("[unknown]".to_owned(), 0, 10, 0),
@@ -88,14 +88,15 @@ fn what_nobody_had_is_charged_to_those_that_have_it_otherwise() {
 /// Then it is all that is known who had locks when waits began.
 #[test]
 fn where_nobody_was_seen_nothing_is_estimated() {
-    let (profile, blames) = blames(&[(Found::Nobody, 3 * MS), (Found::WaitWasOver, MS)]);
+    let (profile, blames) =
+        blames(&[(LookOutcome::Nobody, 3 * MS), (LookOutcome::WaitWasOver, MS)]);
     assert_eq!((blames, profile.has_blame, profile.is_blame_sampled), (vec![], false, false));
 }
 
 /// Whose code was gone before it was seen need not have had it where others have it.
 #[test]
 fn code_that_was_gone_stays_unknown() {
-    let looks = [(Found::Owner(2, INNER), MS), (Found::Owner(2, 0), 3 * MS)];
+    let looks = [(LookOutcome::Owner(2, INNER), MS), (LookOutcome::Owner(2, 0), 3 * MS)];
     let expected = [("teller-1".to_owned(), 0, 75, 0), ("teller-1".to_owned(), 2, 25, 0)];
     assert_eq!(charged(&looks), expected);
 }

@@ -75,9 +75,9 @@ fn frames(profile: &Profile, stack: u32) -> Vec<String> {
 }
 
 /// Thread, frames, lock and kind; acquisitions, reentrant, hold.
-type Row = (String, Vec<String>, String, &'static str, (u64, u64, u64));
+type NamedHold = (String, Vec<String>, String, &'static str, (u64, u64, u64));
 
-fn rows(out: &Aggregate) -> Vec<Row> {
+fn rows(out: &Aggregate) -> Vec<NamedHold> {
     let profile = &out.profile;
     let row = |row: &AcquisitionRow| {
         (
@@ -97,7 +97,7 @@ fn row(
     lock: &str,
     kind: &'static str,
     sums: (u64, u64, u64),
-) -> Row {
+) -> NamedHold {
     let frames = frames.iter().map(|&frame| frame.to_owned()).collect();
     (thread.to_owned(), frames, lock.to_owned(), kind, sums)
 }

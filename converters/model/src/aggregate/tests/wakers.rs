@@ -16,9 +16,9 @@ impl Sample {
 }
 
 /// Waker, the line of its innermost frame, lock's class, kind, how often and how long.
-type Row = (String, Option<u32>, String, &'static str, u64, u64);
+type NamedWake = (String, Option<u32>, String, &'static str, u64, u64);
 
-fn wakes(out: &Aggregate) -> Vec<Row> {
+fn wakes(out: &Aggregate) -> Vec<NamedWake> {
     let profile = &out.profile;
     let row = |wake: &BlameRow| {
         let line = profile.frames_of(wake.stack).next().map(|frame| frame.line);

@@ -7,7 +7,7 @@
 mod pruned;
 
 use super::{begin_section, escape::escape};
-use pruned::Pruned;
+use pruned::PrunedFlame;
 use serde_json::json;
 use std::{
     collections::HashMap,
@@ -27,9 +27,9 @@ pub struct Flame {
     thread_at: usize,
     /// The beginning of a line.
     pending: Vec<u8>,
-    frames: Names,
-    threads: Names,
-    locks: Names,
+    frames: NameTable,
+    threads: NameTable,
+    locks: NameTable,
     /// Parent and frame of each node but the root, which is number 0; parents come
     /// first.
     nodes: Vec<(u32, u32)>,
@@ -40,12 +40,12 @@ pub struct Flame {
 
 /// Names by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Names {
+struct NameTable {
     names: Vec<String>,
     numbers: HashMap<String, u32>,
 }
 
-impl Names {
+impl NameTable {
     fn number(&mut self, name: &str) -> u32 {
         if let Some(number) = self.numbers.get(name) {
             return *number;
@@ -62,7 +62,7 @@ impl Flame {
     /// of the one that names their thread.
     pub fn new(title: &'static str, thread_at: usize) -> Flame {
         // The first lock is none.
-        let locks = Names { names: vec![String::new()], ..Names::default() };
+        let locks = NameTable { names: vec![String::new()], ..NameTable::default() };
         Flame { title, thread_at, locks, ..Flame::default() }
     }
 
@@ -146,7 +146,7 @@ pub(super) fn write(page: &mut String, flames: &[Flame]) -> fmt::Result {
              <p class=\"reading\" aria-live=\"polite\"></p>\n</div>"
         )?;
     }
-    let data: Vec<_> = flames.iter().map(|flame| json!(Pruned::of(flame))).collect();
+    let data: Vec<_> = flames.iter().map(|flame| json!(PrunedFlame::of(flame))).collect();
     let data = escape(&json!(data).to_string());
     writeln!(page, "<div id=\"graph-data\" hidden>{data}</div>\n</section>")
 }

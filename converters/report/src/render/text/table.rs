@@ -20,7 +20,7 @@ const READABLE: usize = 26;
 const LEAST: usize = 8;
 
 /// A column as it will be drawn.
-struct Drawn {
+struct DrawnColumn {
     /// Which one of the table's.
     at: usize,
     is_text: bool,
@@ -54,15 +54,15 @@ impl Page {
         }
     }
 
-    fn rows(&mut self, table: &Table, drawn: &[Drawn]) {
-        let heading = |column: &Drawn| {
+    fn rows(&mut self, table: &Table, drawn: &[DrawnColumn]) {
+        let heading = |column: &DrawnColumn| {
             let name = clip(table.columns[column.at].name, column.width);
             pad(&name, column.width, !column.is_text)
         };
         let headings: Vec<String> = drawn.iter().map(heading).collect();
         self.line(Ink::Faint, &headings.join(&" ".repeat(GAP)));
         for (at, row) in table.rows.iter().enumerate() {
-            let cell = |column: &Drawn| {
+            let cell = |column: &DrawnColumn| {
                 let text = clip_name(&column.values[at], column.width);
                 pad(&text, column.width, !column.is_text)
             };
@@ -117,7 +117,7 @@ fn cut(detail: &Detail, frames: usize) -> (&[String], String) {
 }
 
 /// The columns in which anything is known.
-fn drawn(table: &Table) -> Vec<Drawn> {
+fn drawn(table: &Table) -> Vec<DrawnColumn> {
     let known = |at: usize| {
         let known = |row: &Row| !matches!(row.cells.get(at), None | Some(TableCell::Unknown));
         at == 0 || table.rows.iter().any(known)
@@ -126,7 +126,7 @@ fn drawn(table: &Table) -> Vec<Drawn> {
     columns
         .map(|(at, column)| {
             let is_text = |row: &Row| matches!(row.cells.get(at), Some(TableCell::Text(_)));
-            Drawn {
+            DrawnColumn {
                 at,
                 is_text: table.rows.iter().any(is_text),
                 expendable: column.expendable,
@@ -138,7 +138,7 @@ fn drawn(table: &Table) -> Vec<Drawn> {
         .collect()
 }
 
-impl Drawn {
+impl DrawnColumn {
     /// Takes the values from the table, names shortened.
     fn shorten(&mut self, table: &Table, short: Short) {
         let value = |row: &Row| match row.cells.get(self.at) {
@@ -156,7 +156,7 @@ impl Drawn {
 /// The columns with widths that fit: names shortened as far as they can be
 /// told, then without some of the columns that may go; none if even the others
 /// are too many.
-fn fit(mut drawn: Vec<Drawn>, table: &Table, width: usize) -> Option<Vec<Drawn>> {
+fn fit(mut drawn: Vec<DrawnColumn>, table: &Table, width: usize) -> Option<Vec<DrawnColumn>> {
     loop {
         for short in Short::ALL {
             drawn.iter_mut().for_each(|column| column.shorten(table, short));
@@ -176,12 +176,13 @@ fn fit(mut drawn: Vec<Drawn>, table: &Table, width: usize) -> Option<Vec<Drawn>>
 
 /// Gives numbers what they need and the rest to names, none of which gets less
 /// than `least` unless it is shorter. False if there is not so much.
-fn share_out(drawn: &mut [Drawn], width: usize, least: usize) -> bool {
+fn share_out(drawn: &mut [DrawnColumn], width: usize, least: usize) -> bool {
     let gaps = GAP * drawn.len().saturating_sub(1);
     let numbers: usize =
         drawn.iter().filter(|column| !column.is_text).map(|column| column.natural).sum();
     let Some(mut room) = width.checked_sub(gaps + numbers) else { return false };
-    let mut names: Vec<&mut Drawn> = drawn.iter_mut().filter(|column| column.is_text).collect();
+    let mut names: Vec<&mut DrawnColumn> =
+        drawn.iter_mut().filter(|column| column.is_text).collect();
     let needed: usize = names.iter().map(|column| column.natural.min(least)).sum();
     if needed > room {
         return false;

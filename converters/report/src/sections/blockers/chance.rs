@@ -72,23 +72,23 @@ impl Chances {
         let mut chances = Chances { variances, unknown, ..Chances::default() };
         for ((waiters, _), pair) in threads {
             for (&(group, _), &(_, wait_ns)) in &pair.locks {
-                add(&mut chances.of_threads, (group, waiters), wait_ns);
+                add(&mut chances.of_threads, group, waiters, wait_ns);
             }
         }
-        for ((waiter, _, group, _), charges) in code {
-            add(&mut chances.of_places, (*group, waiter), charges.wait_ns());
+        for (key, charges) in code {
+            add(&mut chances.of_places, key.group, &key.waiter, charges.wait_ns());
         }
         Some(chances)
     }
 
     /// The variance of what a group of threads is charged for a lock group, in ns²: for
     /// waits of these threads, the kinds of locks added up. It is `wait_ns` for one of them.
-    pub(super) fn of_threads(&self, (group, waiters): (u32, &str), own: Own) -> f64 {
+    pub(super) fn of_threads(&self, group: u32, waiters: &str, own: Own) -> f64 {
         self.variance(group, charged_ns(&self.of_threads, group, waiters), own)
     }
 
     /// The same of what code is charged for waits at this place.
-    pub(super) fn of_place(&self, (group, waiter): (u32, &str), own: Own) -> f64 {
+    pub(super) fn of_place(&self, group: u32, waiter: &str, own: Own) -> f64 {
         self.variance(group, charged_ns(&self.of_places, group, waiter), own)
     }
 
@@ -110,7 +110,7 @@ pub(super) struct Own {
 
 type ByWaiter = BTreeMap<u32, BTreeMap<String, f64>>;
 
-fn add(sums: &mut ByWaiter, (group, waiter): (u32, &str), wait_ns: u64) {
+fn add(sums: &mut ByWaiter, group: u32, waiter: &str, wait_ns: u64) {
     let sums = sums.entry(group).or_default();
     match sums.get_mut(waiter) {
         Some(sum) => *sum += wait_ns as f64,
@@ -273,16 +273,16 @@ mod tests {
             unknown: 9.0,
             ..Chances::default()
         };
-        add(&mut chances.of_threads, (7, "http-*"), 500);
-        add(&mut chances.of_threads, (7, "http-*"), 300);
-        add(&mut chances.of_places, (7, "a.Cache.get"), 400);
+        add(&mut chances.of_threads, 7, "http-*", 500);
+        add(&mut chances.of_threads, 7, "http-*", 300);
+        add(&mut chances.of_places, 7, "a.Cache.get", 400);
         let of = |holder_ns, wait_ns| Own { holder_ns, wait_ns };
-        assert_eq!(chances.of_threads((7, "http-*"), of(800, 300)), 0.0);
-        assert_eq!(chances.of_threads((7, "http-*"), of(200, 100)), 75_000.0);
-        assert_eq!(chances.of_place((7, "a.Cache.get"), of(100, 100)), 75_000.0);
-        assert_eq!(chances.of_threads((8, "http-*"), of(300, 300)), 0.0);
+        assert_eq!(chances.of_threads(7, "http-*", of(800, 300)), 0.0);
+        assert_eq!(chances.of_threads(7, "http-*", of(200, 100)), 75_000.0);
+        assert_eq!(chances.of_place(7, "a.Cache.get", of(100, 100)), 75_000.0);
+        assert_eq!(chances.of_threads(8, "http-*", of(300, 300)), 0.0);
         // No wait for this lock has ended in the time that is looked at.
-        add(&mut chances.of_threads, (8, "http-*"), 600);
-        assert_eq!(chances.of_threads((8, "http-*"), of(300, 300)), 9.0 * 150.0);
+        add(&mut chances.of_threads, 8, "http-*", 600);
+        assert_eq!(chances.of_threads(8, "http-*", of(300, 300)), 9.0 * 150.0);
     }
 }

@@ -2,14 +2,14 @@
 //! what is charged may be off.
 
 use super::chance::error_ns;
-use crate::sections::{charged::Awaited, shared::share};
+use crate::sections::{charged::WaiterKey, shared::share};
 use std::collections::{BTreeMap, BTreeSet};
 use tyrion_model::profile::{BlameRow, Profile};
 use tyrion_wire::WaitKind;
 
 /// What was seen of some waits, in ns.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Seen {
+pub(super) struct LookTotals {
     /// So much nobody had the lock; that is charged to those that were seen to have it, where
     /// there are any.
     pub free_ns: u64,
@@ -23,13 +23,13 @@ pub(super) struct Seen {
     of_code: (u64, f64),
 }
 
-impl Seen {
-    fn of(profile: &Profile, blame: &BlameRow) -> Seen {
+impl LookTotals {
+    fn of(profile: &Profile, blame: &BlameRow) -> LookTotals {
         let free_ns = blame.free_ns.min(blame.blamed_ns);
         let held_ns = blame.blamed_ns - free_ns;
         let sums = (blame.blamed_ns, (blame.error_ns as f64).powi(2));
         let (thread, code) = (is_thread_unseen(profile, blame), is_code_unseen(profile, blame));
-        Seen {
+        LookTotals {
             free_ns,
             thread_unseen_ns: if thread { held_ns } else { 0 },
             code_unseen_ns: if code { held_ns } else { 0 },
@@ -38,7 +38,7 @@ impl Seen {
         }
     }
 
-    fn add(&mut self, other: Seen) {
+    fn add(&mut self, other: LookTotals) {
         for (sum, more) in [
             (&mut self.free_ns, other.free_ns),
             (&mut self.thread_unseen_ns, other.thread_unseen_ns),
@@ -83,18 +83,18 @@ impl Seen {
 
 /// What was seen of all waits.
 #[derive(Default)]
-pub(super) struct Looked(BTreeMap<Awaited, Seen>);
+pub(super) struct AllLooks(BTreeMap<WaiterKey, LookTotals>);
 
-impl Looked {
-    pub(super) fn add(&mut self, awaited: Awaited, profile: &Profile, blame: &BlameRow) {
-        self.0.entry(awaited).or_default().add(Seen::of(profile, blame));
+impl AllLooks {
+    pub(super) fn add(&mut self, awaited: WaiterKey, profile: &Profile, blame: &BlameRow) {
+        self.0.entry(awaited).or_default().add(LookTotals::of(profile, blame));
     }
 
-    pub(super) fn of(&self, awaited: &Awaited) -> Option<Seen> {
+    pub(super) fn of(&self, awaited: &WaiterKey) -> Option<LookTotals> {
         self.0.get(awaited).copied()
     }
 
-    pub(super) fn of_lock(&self, lock: (u32, WaitKind)) -> Option<Seen> {
+    pub(super) fn of_lock(&self, lock: (u32, WaitKind)) -> Option<LookTotals> {
         let of_lock = self.0.iter().filter(|((_, group, kind), _)| (*group, *kind) == lock);
         of_lock.map(|(_, seen)| *seen).reduce(|mut sum, seen| {
             sum.add(seen);
@@ -102,8 +102,8 @@ impl Looked {
         })
     }
 
-    pub(super) fn all(&self) -> Seen {
-        let mut sum = Seen::default();
+    pub(super) fn all(&self) -> LookTotals {
+        let mut sum = LookTotals::default();
         self.0.values().for_each(|seen| sum.add(*seen));
         sum
     }
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn errors_have_what_was_not_seen() {
-        let seen = Seen {
+        let seen = LookTotals {
             free_ns: 50,
             thread_unseen_ns: 10,
             code_unseen_ns: 20,

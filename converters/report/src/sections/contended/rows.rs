@@ -13,7 +13,7 @@ use tyrion_model::profile::SectionRow;
 use tyrion_wire::WaitKind;
 
 /// Lock group and kind of wait.
-pub(super) type Key = (u32, WaitKind);
+pub(super) type LockKey = (u32, WaitKind);
 
 /// Whether the sides of a lock for readers and writers are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(super) const BOTH: &str = "lock-read, lock-write";
 
 /// What is summed of a lock group and kind.
 #[derive(Default)]
-pub(super) struct Sums {
+pub(super) struct LockSums {
     /// The waits by kind: one, or both sides of a lock.
     kinds: BTreeMap<WaitKind, Delay>,
     pub(super) contended: u64,
@@ -58,7 +58,7 @@ pub(super) struct Sums {
     instances: HashMap<u32, (u64, u64, u64)>,
 }
 
-impl Sums {
+impl LockSums {
     /// How long its waits took, if that is known of all of them: the kinds beyond those
     /// with most wait have no distribution of their own.
     fn distribution(&self, findings: &Findings<'_>, group: u32) -> Option<Histogram> {
@@ -83,8 +83,8 @@ pub(super) fn sum(findings: &Findings<'_>, of: fn(&SectionRow) -> u64) -> Option
 
 /// The locks that threads waited for, most wait first, or most waits where it is not
 /// known how long.
-pub(super) fn all(findings: &Findings<'_>, sides: Sides) -> Vec<(Key, Sums)> {
-    let mut rows: Vec<(Key, Sums)> = sums(findings, sides).into_iter().collect();
+pub(super) fn all(findings: &Findings<'_>, sides: Sides) -> Vec<(LockKey, LockSums)> {
+    let mut rows: Vec<(LockKey, LockSums)> = sums(findings, sides).into_iter().collect();
     // Groups are in the order of class and name.
     let has_durations = !findings.lacks_durations();
     rows.sort_by_key(|(key, sums)| {
@@ -93,10 +93,10 @@ pub(super) fn all(findings: &Findings<'_>, sides: Sides) -> Vec<(Key, Sums)> {
     rows
 }
 
-fn sums(findings: &Findings<'_>, sides: Sides) -> HashMap<Key, Sums> {
+fn sums(findings: &Findings<'_>, sides: Sides) -> HashMap<LockKey, LockSums> {
     let (profile, groups) = (findings.profile(), &findings.groups);
     let has_durations = !findings.lacks_durations();
-    let mut all: HashMap<Key, Sums> = HashMap::new();
+    let mut all: HashMap<LockKey, LockSums> = HashMap::new();
     for wait in profile.waits.iter().filter(|wait| findings.shows(wait.kind)) {
         let sums = all.entry((groups.of(wait.lock), sides.of(wait.kind))).or_default();
         let of_kind = Delay { count: wait.count, wait_ns: wait.wait_ns };
@@ -146,8 +146,8 @@ fn sums(findings: &Findings<'_>, sides: Sides) -> HashMap<Key, Sums> {
 pub(super) fn lock(
     findings: &Findings<'_>,
     options: &ReportOptions,
-    (group, _): Key,
-    sums: Sums,
+    (group, _): LockKey,
+    sums: LockSums,
 ) -> ContendedLock {
     let (profile, has_durations) = (findings.profile(), !findings.lacks_durations());
     let distribution = sums.distribution(findings, group);

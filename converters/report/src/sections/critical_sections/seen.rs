@@ -41,11 +41,18 @@ pub struct Meanwhile {
     pub share: f64,
 }
 
-/// Where, lock group, kind.
-type Key = (String, u32, WaitKind);
+/// Where a lock was held that others waited for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct SeenHoldKey {
+    place: String,
+    /// The lock's group.
+    group: u32,
+    kind: WaitKind,
+}
 
+/// How often and for how much wait looks found a thread there, and what it did.
 #[derive(Default)]
-struct Sums {
+struct LookSums {
     looks: u64,
     wait_ns: u64,
     meanwhile: BTreeMap<String, u64>,
@@ -57,12 +64,13 @@ pub(super) fn seen(findings: &Findings<'_>) -> Vec<SeenHold> {
     if !profile.is_blame_sampled || findings.is_trace() {
         return Vec::new();
     }
-    let mut sums: BTreeMap<Key, Sums> = BTreeMap::new();
+    let mut sums: BTreeMap<SeenHoldKey, LookSums> = BTreeMap::new();
     let is_shown =
         |it: &&BlameRow| findings.shows(it.kind) && profile.frames_of(it.stack).next().is_some();
     for row in profile.blames.iter().filter(is_shown) {
         let place = names::holder_place(profile, row.stack, row.above);
-        let of = sums.entry((place, findings.groups.of(row.lock), row.kind)).or_default();
+        let key = SeenHoldKey { place, group: findings.groups.of(row.lock), kind: row.kind };
+        let of = sums.entry(key).or_default();
         of.looks = of.looks.saturating_add(if row.free_ns == 0 { row.answers } else { 0 });
         of.wait_ns = of.wait_ns.saturating_add(row.blamed_ns);
         if let Some(frame) = meanwhile(profile, row) {
@@ -84,8 +92,9 @@ pub(crate) fn meanwhile(profile: &Profile, row: &BlameRow) -> Option<String> {
     (row.above != 0 || !names::is_machinery(&innermost)).then_some(innermost)
 }
 
-fn hold(findings: &Findings<'_>, (place, group, kind): Key, sums: Sums) -> SeenHold {
-    let Sums { looks, wait_ns, meanwhile } = sums;
+fn hold(findings: &Findings<'_>, key: SeenHoldKey, sums: LookSums) -> SeenHold {
+    let SeenHoldKey { place, group, kind } = key;
+    let LookSums { looks, wait_ns, meanwhile } = sums;
     let mut most: Vec<(String, u64)> = meanwhile.into_iter().collect();
     most.sort_by_key(|(_, ns)| Reverse(*ns));
     most.truncate(MOST_MEANWHILE);

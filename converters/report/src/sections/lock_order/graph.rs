@@ -13,7 +13,7 @@ use tyrion_wire::{WaitKind, def::id::UNKNOWN, trace::Held};
 /// What stands for a lock in the graph: an instance where instances are told
 /// apart, else all of a class that the program calls by one name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Node {
+pub(super) struct OrderNode {
     /// The recording that it is of, by its first log.
     pub(super) recording: u32,
     /// Its class, as the JVM names it.
@@ -35,7 +35,7 @@ pub(super) enum Identity {
 pub(super) struct Order {
     pub(super) graph: Graph,
     /// The locks, by node.
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<OrderNode>,
     /// How many records there are of it.
     pub(super) nestings: u64,
     /// How many of those say nothing since it is not known which instance was
@@ -45,7 +45,7 @@ pub(super) struct Order {
 
 /// A lock that is held, as one log tells it.
 #[derive(Clone, Copy)]
-struct Known {
+struct GraphLock {
     /// `None` when instances are told apart but not this one.
     node: Option<u32>,
     class: u32,
@@ -54,7 +54,7 @@ struct Known {
     kind: WaitKind,
 }
 
-impl Known {
+impl GraphLock {
     fn is_read(&self) -> bool {
         self.kind.is_shared()
     }
@@ -85,13 +85,13 @@ type WayKey = (u32, u32, bool, bool);
 /// record of it.
 type Ways = BTreeMap<WayKey, BTreeMap<(u32, bool), u32>>;
 
-struct Builder<'a> {
+struct GraphBuilder<'a> {
     logs: &'a [Recording],
     recordings: Vec<u32>,
     /// The class of an instance, by recording and hash, for records that lack
     /// it; empty if there are two.
     class_of: HashMap<(u32, u32), String>,
-    nodes: Numbers<Node>,
+    nodes: Numbers<OrderNode>,
     classes: Numbers<String>,
     /// Where locks are taken, in words.
     places: Numbers<String>,
@@ -99,14 +99,14 @@ struct Builder<'a> {
     kinds: Numbers<Kind>,
     held: Numbers<Vec<HeldLock>>,
     edges: BTreeMap<(u32, u32), Ways>,
-    known: HashMap<(u32, Held), Option<Known>>,
+    known: HashMap<(u32, Held), Option<GraphLock>>,
 }
 
 /// The order of locks in what was recorded.
 pub(super) fn order(logs: &[Recording], recorded: &Recorded) -> Order {
     let recordings = recordings(logs);
     let class_of = classes_by_hash(logs, &recordings, recorded);
-    let mut builder = Builder {
+    let mut builder = GraphBuilder {
         logs,
         recordings,
         class_of,
@@ -151,7 +151,7 @@ fn classes_by_hash(
     classes
 }
 
-impl Builder<'_> {
+impl GraphBuilder<'_> {
     /// Adds a record: whether it says anything.
     fn add(&mut self, record: u32, nesting: &Nesting) -> bool {
         let Some(log) = self.logs.get(nesting.run as usize) else { return false };
@@ -160,7 +160,7 @@ impl Builder<'_> {
             _ => self.known(nesting.run, nesting.nested.inner),
         };
         let Some(inner) = inner else { return false };
-        let outer: Vec<Known> =
+        let outer: Vec<GraphLock> =
             nesting.nested.outer.iter().filter_map(|held| self.known(nesting.run, *held)).collect();
         let mut held: Vec<HeldLock> = outer
             .iter()
@@ -193,7 +193,7 @@ impl Builder<'_> {
     }
 
     /// What is known of a lock; `None` of one whose place is lost.
-    fn known(&mut self, run: u32, held: Held) -> Option<Known> {
+    fn known(&mut self, run: u32, held: Held) -> Option<GraphLock> {
         if let Some(known) = self.known.get(&(run, held)) {
             return *known;
         }
@@ -204,7 +204,7 @@ impl Builder<'_> {
 
     /// What is known of a monitor that a thread began to wait for: its place is
     /// told only when it was taken, which may never be, but its stack is there.
-    fn waited_for(&mut self, nesting: &Nesting) -> Option<Known> {
+    fn waited_for(&mut self, nesting: &Nesting) -> Option<GraphLock> {
         let (run, held) = (nesting.run, nesting.nested.inner);
         let log = self.logs.get(run as usize)?;
         let innermost = log.definitions().stacks().get(nesting.nested.stack)?;
@@ -212,10 +212,10 @@ impl Builder<'_> {
         let (recording, class) = (self.recordings[run as usize], self.class(run, held));
         let node = (held.hash != 0).then(|| {
             let identity = Identity::Hash(held.hash);
-            self.nodes.of(Node { recording, class: class.clone(), identity })
+            self.nodes.of(OrderNode { recording, class: class.clone(), identity })
         });
         let (class, place) = (self.classes.of(class), self.places.of(place));
-        Some(Known { node, class, place, kind: WaitKind::Monitor })
+        Some(GraphLock { node, class, place, kind: WaitKind::Monitor })
     }
 
     /// The class of a lock, as the JVM names it; empty if it is not known.
@@ -230,7 +230,7 @@ impl Builder<'_> {
         }
     }
 
-    fn find(&mut self, run: u32, held: Held) -> Option<Known> {
+    fn find(&mut self, run: u32, held: Held) -> Option<GraphLock> {
         let log = self.logs.get(run as usize)?;
         let (names, definitions) = (Names(log), log.definitions());
         let recording = self.recordings[run as usize];
@@ -244,10 +244,10 @@ impl Builder<'_> {
             hash => Some(Identity::Hash(hash)),
         };
         let node = identity
-            .map(|identity| self.nodes.of(Node { recording, class: class.clone(), identity }));
+            .map(|identity| self.nodes.of(OrderNode { recording, class: class.clone(), identity }));
         let class = self.classes.of(class);
         let place_text = names.place(place);
-        Some(Known { node, class, place: self.places.of(place_text), kind: place.kind })
+        Some(GraphLock { node, class, place: self.places.of(place_text), kind: place.kind })
     }
 
     fn finish(self, nestings: u64, unidentified: u64) -> Order {

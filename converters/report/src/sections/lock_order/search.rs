@@ -113,7 +113,7 @@ pub(super) enum Reason {
 
 /// What was found. Kinds of a pattern are the key to it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Found {
+pub(super) struct FoundCycles {
     /// What can become a deadlock.
     pub(super) patterns: BTreeMap<Vec<u32>, Pattern>,
     /// Cycles that look like it, but cannot, and why.
@@ -132,8 +132,8 @@ enum Gates {
 }
 
 /// Finds the cycles of a graph.
-pub(super) fn search(graph: &Graph) -> Found {
-    let mut found = Found::default();
+pub(super) fn search(graph: &Graph) -> FoundCycles {
+    let mut found = FoundCycles::default();
     let mut budget = BUDGET;
     let mut all_kinds = true;
     let complete = walk::cycles(graph.nodes, &graph.edges, &mut budget, |cycle, budget| {

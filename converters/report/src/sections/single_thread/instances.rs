@@ -1,6 +1,6 @@
 //! Which lock objects one thread took, and which several.
 
-use super::{Key, SingleThreadTotals};
+use super::{PlaceKey, SingleThreadTotals};
 use crate::{
     Findings,
     findings::trace::{Taking, recordings},
@@ -59,7 +59,7 @@ struct OfThread {
 #[derive(Default)]
 pub(super) struct Instances {
     pub(super) totals: SingleThreadTotals,
-    pub(super) places: BTreeMap<Key, AtPlace>,
+    pub(super) places: BTreeMap<PlaceKey, AtPlace>,
     classes: HashMap<String, OfClass>,
     /// By thread of the profile and class.
     threads: HashMap<u32, HashMap<String, OfThread>>,
@@ -170,7 +170,7 @@ impl Finder<'_> {
         of_class.shared |= shared;
         of_class.unknown |= !shared && !private;
         let mut wanted = false;
-        let mut keys: Vec<Key> = Vec::new();
+        let mut keys: Vec<PlaceKey> = Vec::new();
         for taking in takings {
             if let Some(thread) = self.profile_thread(taking.run, taking.thread) {
                 let of_thread = found.of_thread(thread, class);
@@ -207,7 +207,7 @@ impl Finder<'_> {
     }
 
     /// Where an instance was taken, if the filter asks for it.
-    fn key(&self, taking: &Taking) -> Option<Key> {
+    fn key(&self, taking: &Taking) -> Option<PlaceKey> {
         let log = self.findings.logs.get(taking.run as usize)?;
         let (names, filter) = (Names(log), self.findings.filter);
         let place = log.definitions().places().get(taking.place)?;
@@ -216,7 +216,8 @@ impl Finder<'_> {
             && (filter.lock.as_ref())
                 .is_none_or(|it| names.place_matches(it, taking.place, taking.class));
         let (class, name) = names.place_parts(taking.place, taking.class);
-        wanted.then(|| (class, name, place.kind.name(), names.place(place)))
+        let (kind, place) = (place.kind.name(), names.place(place));
+        wanted.then_some(PlaceKey { class, name, kind, place })
     }
 
     /// Notes the acquisitions of objects that the agent had no room for.

@@ -15,7 +15,7 @@ use tyrion_wire::{WaitKind, def::id::UNKNOWN, slot::Pending};
 
 /// A thread that waits for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Blocked {
+pub(super) struct BlockedThread {
     /// The log.
     pub(super) run: u32,
     pub(super) pending: Pending,
@@ -36,12 +36,12 @@ pub(super) struct Owner {
     /// The thread, by its log and its id there.
     pub(super) run: u32,
     pub(super) thread: u32,
-    pub(super) source: Source,
+    pub(super) source: OwnerSource,
 }
 
 /// How an owner is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum OwnerSource {
     /// The slot says so, of the moment when the wait began.
     Wait,
     /// The slot says so, of a later moment.
@@ -83,11 +83,11 @@ pub(in crate::sections) fn pending(logs: &[Recording]) -> Vec<(u32, Pending)> {
 type ThreadKey = (u32, u64);
 
 /// The threads that wait for locks, and who has those.
-pub(super) fn blocked(logs: &[Recording], recorded: &Recorded) -> Vec<Blocked> {
-    let mut list: Vec<Blocked> = pending(logs)
+pub(super) fn blocked(logs: &[Recording], recorded: &Recorded) -> Vec<BlockedThread> {
+    let mut list: Vec<BlockedThread> = pending(logs)
         .into_iter()
         .filter(|(_, pending)| is_blocked(pending))
-        .map(|(run, pending)| Blocked::new(logs, run, pending))
+        .map(|(run, pending)| BlockedThread::new(logs, run, pending))
         .collect();
     let recordings = recordings(logs);
     let thread_key = |run: u32, thread: u32| -> Option<ThreadKey> {
@@ -106,8 +106,10 @@ pub(super) fn blocked(logs: &[Recording], recorded: &Recorded) -> Vec<Blocked> {
         let is_other = |owner: &Owner| asleep(owner.run, owner.thread) != Some(at);
         blocked.owner = match pending.owner {
             UNKNOWN => holders.of(logs, run, pending.lock).filter(is_other),
-            thread if pending.seen_ns == 0 => Some(Owner { run, thread, source: Source::Wait }),
-            thread => Some(Owner { run, thread, source: Source::Seen }),
+            thread if pending.seen_ns == 0 => {
+                Some(Owner { run, thread, source: OwnerSource::Wait })
+            }
+            thread => Some(Owner { run, thread, source: OwnerSource::Seen }),
         };
         blocked.waits_for = blocked.owner.and_then(|owner| asleep(owner.run, owner.thread));
     }
@@ -118,24 +120,26 @@ pub(super) fn blocked(logs: &[Recording], recorded: &Recorded) -> Vec<Blocked> {
     list
 }
 
-impl Blocked {
-    fn new(logs: &[Recording], run: u32, pending: Pending) -> Blocked {
+impl BlockedThread {
+    fn new(logs: &[Recording], run: u32, pending: Pending) -> BlockedThread {
         let may_end = matches!(
             pending.kind,
             WaitKind::Lock | WaitKind::LockRead | WaitKind::LockWrite | WaitKind::Semaphore
         );
         let is_timed = |log: &Recording| may_end && is_timed(log, pending.stack);
         let is_for_ever = !logs.get(run as usize).is_some_and(is_timed);
-        Blocked { run, pending, owner: None, waits_for: None, is_sure: false, is_for_ever }
+        BlockedThread { run, pending, owner: None, waits_for: None, is_sure: false, is_for_ever }
     }
 
     /// Whether the owner has the lock still. `since_ns`: since when it waits itself.
     fn is_sure_of(&self, since_ns: Option<u64>) -> bool {
         let looked_ns = self.pending.start_ns.max(self.pending.seen_ns);
         match self.owner.map(|owner| owner.source) {
-            Some(Source::Wait | Source::Seen) => since_ns.is_some_and(|it| it <= looked_ns),
-            Some(Source::Nesting) => true,
-            Some(Source::EarlierNesting) | None => false,
+            Some(OwnerSource::Wait | OwnerSource::Seen) => {
+                since_ns.is_some_and(|it| it <= looked_ns)
+            }
+            Some(OwnerSource::Nesting) => true,
+            Some(OwnerSource::EarlierNesting) | None => false,
         }
     }
 }
@@ -178,13 +182,13 @@ impl<'a> Holders<'a> {
         logs: &[Recording],
         recordings: &'a [u32],
         recorded: &Recorded,
-        blocked: &[Blocked],
+        blocked: &[BlockedThread],
         asleep: &impl Fn(u32, u32) -> Option<usize>,
     ) -> Self {
         let mut latest: BTreeMap<usize, &Nesting> = BTreeMap::new();
         for nesting in &recorded.nestings {
             let Some(at) = asleep(nesting.run, nesting.nested.thread) else { continue };
-            let Blocked { run, pending, .. } = &blocked[at];
+            let BlockedThread { run, pending, .. } = &blocked[at];
             let (Some(log), Some(own)) = (logs.get(*run as usize), logs.get(nesting.run as usize))
             else {
                 continue;
@@ -202,9 +206,9 @@ impl<'a> Holders<'a> {
         }
         let mut by_hash: HashMap<(u32, u32), Vec<(String, Owner)>> = HashMap::new();
         for (at, nesting) in latest {
-            let Blocked { run, pending, .. } = &blocked[at];
+            let BlockedThread { run, pending, .. } = &blocked[at];
             let is_now = nesting.last_ns >= pending.start_ns;
-            let source = if is_now { Source::Nesting } else { Source::EarlierNesting };
+            let source = if is_now { OwnerSource::Nesting } else { OwnerSource::EarlierNesting };
             let owner = Owner { run: *run, thread: pending.thread, source };
             let log = &logs[nesting.run as usize];
             for held in nesting.nested.outer.iter().filter(|held| held.hash != 0) {
@@ -247,7 +251,7 @@ fn is_in(log: &Recording, place: u32, stack: u32) -> bool {
 
 /// The one owner of a lock; none if there are two that are as likely.
 fn believed(owners: Vec<Owner>) -> Option<Owner> {
-    for source in [Source::Nesting, Source::EarlierNesting] {
+    for source in [OwnerSource::Nesting, OwnerSource::EarlierNesting] {
         let mut of_source = owners.iter().filter(|it| it.source == source);
         match (of_source.next(), of_source.next()) {
             (None, _) => {}
@@ -268,7 +272,7 @@ const OTHER: u8 = 3;
 
 /// What becomes of those who wait.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct States {
+pub(super) struct WaitOutlook {
     /// The rings, each from its member with the smallest place in the list on.
     pub(super) deadlocks: Vec<Vec<usize>>,
     /// Rings that may be none: somebody in it may run.
@@ -279,8 +283,8 @@ pub(super) struct States {
 
 /// Each thread waits for one other at most, so following them from any leads to
 /// an end or into a ring.
-pub(super) fn states(blocked: &[Blocked]) -> States {
-    let mut states = States { rank: vec![OTHER; blocked.len()], ..States::default() };
+pub(super) fn states(blocked: &[BlockedThread]) -> WaitOutlook {
+    let mut states = WaitOutlook { rank: vec![OTHER; blocked.len()], ..WaitOutlook::default() };
     let mut seen_from = vec![usize::MAX; blocked.len()];
     for start in 0..blocked.len() {
         let mut at = Some(start);
@@ -329,7 +333,7 @@ mod tests {
     use super::*;
 
     /// Threads that wait for each other, by their places.
-    fn waiting(for_whom: &[Option<usize>]) -> Vec<Blocked> {
+    fn waiting(for_whom: &[Option<usize>]) -> Vec<BlockedThread> {
         let pending = |at: usize| Pending {
             thread: at as u32 + 1,
             kind: WaitKind::Lock,
@@ -340,7 +344,7 @@ mod tests {
             seen_ns: 0,
             flags: 0,
         };
-        let blocked = |(at, &waits_for): (usize, &Option<usize>)| Blocked {
+        let blocked = |(at, &waits_for): (usize, &Option<usize>)| BlockedThread {
             run: 0,
             pending: pending(at),
             owner: None,
@@ -391,7 +395,7 @@ mod tests {
     #[test]
     fn of_two_witnesses_the_present_one_is_believed() {
         let owner = |thread, source| Owner { run: 0, thread, source };
-        let (now, earlier) = (Source::Nesting, Source::EarlierNesting);
+        let (now, earlier) = (OwnerSource::Nesting, OwnerSource::EarlierNesting);
         for (owners, expected) in [
             (vec![owner(1, now), owner(2, earlier)], Some(owner(1, now))),
             (vec![owner(2, earlier)], Some(owner(2, earlier))),

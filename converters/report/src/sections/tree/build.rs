@@ -4,7 +4,7 @@ use super::{
     super::sampled::ShownStacks,
     TreeGroup,
     nodes::Nodes,
-    sums::{Leaf, Sums},
+    sums::{Leaf, SampledTimes},
 };
 use crate::{ReportOptions, findings::SampledInterval};
 use std::{
@@ -18,7 +18,7 @@ use tyrion_model::{
 use tyrion_wire::WaitKind;
 
 /// Makes groups of samples.
-pub(super) struct Builder<'a> {
+pub(super) struct TreeBuilder<'a> {
     profile: &'a Profile,
     stacks: ShownStacks,
     grouping: Grouping,
@@ -27,20 +27,20 @@ pub(super) struct Builder<'a> {
     zero: bool,
 }
 
-/// A group under way.
+/// The samples of a group, as far as they were added up.
 #[derive(Default)]
-struct Gathered {
+struct GroupSums {
     threads: BTreeSet<u32>,
     /// Threads of which nothing is shown: name and id.
     hidden: BTreeSet<(String, u64)>,
     max_depth: u32,
-    sums: Sums,
-    leaves: BTreeMap<Leaf, Sums>,
+    sums: SampledTimes,
+    leaves: BTreeMap<Leaf, SampledTimes>,
 }
 
-impl<'a> Builder<'a> {
-    pub(super) fn new(profile: &'a Profile, options: &ReportOptions) -> Builder<'a> {
-        let mut builder = Builder {
+impl<'a> TreeBuilder<'a> {
+    pub(super) fn new(profile: &'a Profile, options: &ReportOptions) -> TreeBuilder<'a> {
+        let mut builder = TreeBuilder {
             profile,
             stacks: ShownStacks::new(profile, &options.packages),
             // Whoever makes the options has looked at the rule.
@@ -67,7 +67,7 @@ impl<'a> Builder<'a> {
 
     /// The groups of an interval, most real time first.
     pub(super) fn groups(&self, interval: &SampledInterval) -> Vec<TreeGroup> {
-        let mut gathered: HashMap<(bool, String), Gathered> = HashMap::new();
+        let mut gathered: HashMap<(bool, String), GroupSums> = HashMap::new();
         for sample in interval.samples.iter() {
             let group = gathered.entry(self.group_of(sample.thread, sample.stack)).or_default();
             group.threads.insert(sample.thread);
@@ -102,7 +102,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn finish(&self, group: String, given: bool, gathered: Gathered) -> TreeGroup {
+    fn finish(&self, group: String, given: bool, gathered: GroupSums) -> TreeGroup {
         let names = gathered.threads.iter().map(|&thread| self.profile.thread_name(thread));
         let hidden = gathered.hidden.into_iter().map(|(name, _)| name);
         let mut threads: Vec<String> = names.chain(hidden).collect();

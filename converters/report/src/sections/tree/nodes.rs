@@ -6,7 +6,7 @@
 use super::{
     super::sampled::ShownStacks,
     TreeNode,
-    sums::{Leaf, Sums},
+    sums::{Leaf, SampledTimes},
 };
 use crate::findings::names;
 use std::{
@@ -28,7 +28,7 @@ pub(super) struct Nodes<'a> {
     stacks: &'a ShownStacks,
     /// Callers stand in front of what they called; the first is the caller of
     /// the roots.
-    nodes: Vec<Summed>,
+    nodes: Vec<NodeDraft>,
     /// By caller and name.
     by_name: HashMap<(usize, String), usize>,
     by_stack: HashMap<u32, usize>,
@@ -36,19 +36,19 @@ pub(super) struct Nodes<'a> {
 
 /// A node under way.
 #[derive(Default)]
-struct Summed {
+struct NodeDraft {
     caller: usize,
     name: String,
     /// How many frames stand outside of it.
     level: u32,
     method_ns: u64,
-    sums: Sums,
+    sums: SampledTimes,
     called: Vec<usize>,
     /// It says where the program waited for a lock, so it is shown.
     is_place: bool,
 }
 
-impl Summed {
+impl NodeDraft {
     fn cumulative_ns(&self) -> u64 {
         self.sums.states.sum_ns()
     }
@@ -58,10 +58,10 @@ impl<'a> Nodes<'a> {
     pub(super) fn new(
         profile: &'a Profile,
         stacks: &'a ShownStacks,
-        leaves: &BTreeMap<Leaf, Sums>,
+        leaves: &BTreeMap<Leaf, SampledTimes>,
     ) -> Nodes<'a> {
         let (by_name, by_stack) = Default::default();
-        let nodes = vec![Summed::default()];
+        let nodes = vec![NodeDraft::default()];
         let mut nodes = Nodes { profile, stacks, nodes, by_name, by_stack };
         for (&(stack, lock), sums) in leaves {
             let mut at = nodes.of_stack(stack);
@@ -106,7 +106,7 @@ impl<'a> Nodes<'a> {
         let next = self.nodes.len();
         let at = *self.by_name.entry((caller, name.clone())).or_insert(next);
         if at == next {
-            self.nodes.push(Summed { caller, name, level, ..Summed::default() });
+            self.nodes.push(NodeDraft { caller, name, level, ..NodeDraft::default() });
             self.nodes[caller].called.push(at);
         }
         at

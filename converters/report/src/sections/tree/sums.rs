@@ -10,20 +10,20 @@ pub(super) type Leaf = (u32, Option<(u32, WaitKind)>);
 
 /// What was summed.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Sums {
+pub(super) struct SampledTimes {
     pub(super) samples: u64,
     pub(super) cpu_ns: u64,
     pub(super) states: StateTimes,
 }
 
-impl Sums {
+impl SampledTimes {
     pub(super) fn add_sample(&mut self, sample: &SampleRow) {
         self.samples = self.samples.saturating_add(sample.count);
         self.cpu_ns = self.cpu_ns.saturating_add(sample.cpu_ns);
         self.states.add(sample.state, sample.wall_ns);
     }
 
-    pub(super) fn add(&mut self, other: &Sums) {
+    pub(super) fn add(&mut self, other: &SampledTimes) {
         self.samples = self.samples.saturating_add(other.samples);
         self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
         self.states.add_all(&other.states);

@@ -170,7 +170,7 @@ pub struct GuiltyLock {
 
 /// The sums of a lock group.
 #[derive(Default)]
-struct Waits {
+struct GroupWaits {
     contended: u64,
     wait_ns: u64,
     kinds: BTreeMap<WaitKind, u64>,
@@ -249,8 +249,8 @@ fn worst(findings: &Findings<'_>) -> Option<(u32, u64)> {
     (*sum != 0).then_some((group as u32, all_ns))
 }
 
-fn waits(findings: &Findings<'_>, group: u32) -> Waits {
-    let mut waits = Waits::default();
+fn waits(findings: &Findings<'_>, group: u32) -> GroupWaits {
+    let mut waits = GroupWaits::default();
     let of_group = |lock| findings.groups.of(lock) == group;
     let profile = findings.profile();
     for wait in profile.waits.iter().filter(|it| findings.shows(it.kind) && of_group(it.lock)) {

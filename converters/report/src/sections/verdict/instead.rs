@@ -67,7 +67,7 @@ impl Instead {
     /// From what was found.
     pub(super) fn of(findings: &Findings<'_>, overview: &Overview, machine: &Machine) -> Instead {
         let has_samples = findings.profile().has_samples;
-        let states = States::of(findings);
+        let states = StateSums::of(findings);
         let activity = match &states {
             Some(states) => sampled(states, machine),
             None => unsampled(findings, overview, machine),
@@ -83,22 +83,22 @@ impl Instead {
 }
 
 /// Real time by state, idle threads included.
-struct States {
+struct StateSums {
     by_state: [u64; State::ALL.len()],
     /// How long it was looked at, in ns.
     duration_ns: u64,
 }
 
-impl States {
+impl StateSums {
     /// By samples, or else by snapshots, if there are any.
-    fn of(findings: &Findings<'_>) -> Option<States> {
+    fn of(findings: &Findings<'_>) -> Option<StateSums> {
         let duration_ns = findings.axis.duration_ns.max(1);
         let by_state = match findings.profile().has_samples {
             true => State::ALL.map(|state| findings.aggregate.state(state).wall_ns),
             false if findings.snapshots.rows.is_empty() => return None,
             false => State::ALL.map(|state| findings.snapshots.of_state(state)),
         };
-        Some(States { by_state, duration_ns })
+        Some(StateSums { by_state, duration_ns })
     }
 
     fn of_state(&self, state: State) -> u64 {
@@ -117,7 +117,7 @@ impl States {
 }
 
 /// What samples and CPU time say.
-fn sampled(states: &States, machine: &Machine) -> Activity {
+fn sampled(states: &StateSums, machine: &Machine) -> Activity {
     let want = states.threads(State::Running);
     if machine.is_saturated() && want >= ONE_CORE {
         let gets = machine.cores().unwrap_or(f64::MAX);

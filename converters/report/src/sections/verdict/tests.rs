@@ -19,9 +19,10 @@ const S: u64 = 1_000 * MS;
 /// Every log is so long.
 const LENGTH_NS: u64 = 10 * S;
 
-type Lock = (WaitKind, (&'static str, &'static str));
-const JOURNAL: Lock = (WaitKind::Monitor, ("com.acme.bank.Journal", ""));
-const CACHE: Lock = (WaitKind::Lock, ("java.util.concurrent.locks.ReentrantLock", "Cache.lock"));
+type LockSpec = (WaitKind, (&'static str, &'static str));
+const JOURNAL: LockSpec = (WaitKind::Monitor, ("com.acme.bank.Journal", ""));
+const CACHE: LockSpec =
+    (WaitKind::Lock, ("java.util.concurrent.locks.ReentrantLock", "Cache.lock"));
 const APPEND: &[&str] = &["com.acme.bank.Teller.run:7", "com.acme.bank.Journal.append:23"];
 const READ: &[&str] = &["com.acme.bank.Teller.run:9", "com.acme.bank.Journal.read:40"];
 
@@ -43,7 +44,7 @@ fn verdict(log: Crafted) -> Verdict {
 }
 
 /// Waits of two tellers in turn, 5 ms apart.
-fn tellers(log: &mut Crafted, frames: &[&str], lock: Lock, count: u64, wait_ns: u64) {
+fn tellers(log: &mut Crafted, frames: &[&str], lock: LockSpec, count: u64, wait_ns: u64) {
     for nth in 0..count {
         log.pass(5 * MS);
         log.wait(&format!("teller-{}", nth % 2), frames, lock, wait_ns, "");

@@ -22,7 +22,7 @@ const LEAST: f64 = 0.25;
 
 /// Waits that the threads of a group ended.
 #[derive(Default)]
-struct Ended {
+struct EndedWaits {
     waits: u64,
     wait_ns: u64,
     /// By the stacks with which they were ended, the empty one where none was taken.
@@ -35,7 +35,7 @@ struct Ended {
 /// place is that of most of the waits whose waker's stack was taken.
 pub(super) fn by(findings: &Findings<'_>, group: u32, all_ns: u64) -> Option<WokenBy> {
     let profile = findings.profile();
-    let mut groups: BTreeMap<String, Ended> = BTreeMap::new();
+    let mut groups: BTreeMap<String, EndedWaits> = BTreeMap::new();
     let is_for_it = |kind, lock| findings.shows(kind) && findings.groups.of(lock) == group;
     for wake in profile.wakes.iter().filter(|wake| is_for_it(wake.kind, wake.lock)) {
         let thread = profile.thread_name(wake.thread);

@@ -23,7 +23,7 @@ const OTHER_LOCKS: &str = "[other] locks";
 /// What the page has of a flame graph. What is left out of it counts where it was
 /// called, so that sums stay what they are.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Pruned<'a> {
+pub(super) struct PrunedFlame<'a> {
     title: &'static str,
     frames: Vec<&'a str>,
     threads: Vec<&'a str>,
@@ -46,8 +46,8 @@ fn flat<S: Serializer, const N: usize>(rows: &[[u64; N]], to: S) -> Result<S::Ok
     list.end()
 }
 
-impl<'a> Pruned<'a> {
-    pub(super) fn of(flame: &'a Flame) -> Pruned<'a> {
+impl<'a> PrunedFlame<'a> {
+    pub(super) fn of(flame: &'a Flame) -> PrunedFlame<'a> {
         let whole = cumulated(flame);
         let (threads, thread_of) = most(
             &flame.threads.names,
@@ -66,7 +66,7 @@ impl<'a> Pruned<'a> {
         );
         let mut least = (whole[0] / PARTS).max(1);
         loop {
-            let kept = Kept::of(flame, &whole, least);
+            let kept = WideNodes::of(flame, &whole, least);
             let mut sums: BTreeMap<[u32; 3], u64> = BTreeMap::new();
             for (&(node, thread, lock), &sum) in &flame.sums {
                 let (thread, lock) = (thread_of[&thread], lock_of[&lock]);
@@ -81,7 +81,7 @@ impl<'a> Pruned<'a> {
                 let row = |([node, thread, lock], sum): ([u32; 3], u64)| {
                     [node.into(), thread.into(), lock.into(), sum]
                 };
-                return Pruned {
+                return PrunedFlame {
                     title: flame.title,
                     frames: kept.frames,
                     threads,
@@ -108,17 +108,17 @@ fn cumulated(flame: &Flame) -> Vec<u64> {
 }
 
 /// The nodes that are wide enough.
-struct Kept<'a> {
+struct WideNodes<'a> {
     frames: Vec<&'a str>,
     nodes: Vec<[u64; 2]>,
     /// The new number of each node, or of that in which it was called.
     node_of: Vec<u32>,
 }
 
-impl<'a> Kept<'a> {
-    fn of(flame: &'a Flame, whole: &[u64], least: u64) -> Kept<'a> {
+impl<'a> WideNodes<'a> {
+    fn of(flame: &'a Flame, whole: &[u64], least: u64) -> WideNodes<'a> {
         let mut numbers: HashMap<u32, u64> = HashMap::new();
-        let mut kept = Kept { frames: Vec::new(), nodes: Vec::new(), node_of: vec![0] };
+        let mut kept = WideNodes { frames: Vec::new(), nodes: Vec::new(), node_of: vec![0] };
         for (at, &(parent, frame)) in flame.nodes.iter().enumerate() {
             let parent = kept.node_of[parent as usize];
             let is_kept = whole[at + 1] >= least;
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn what_is_narrow_counts_where_it_was_called() {
         let flame = flame("[a];x;y 9999\n[a];x;z 1\n[b];x;y;[monitor] C 10000\n[b];w 3\n");
-        let pruned = Pruned::of(&flame);
+        let pruned = PrunedFlame::of(&flame);
         assert_eq!(
             (&pruned.frames[..], &pruned.nodes[..]),
             (&["x", "y", "[monitor] C"][..], &[[0, 0], [1, 1], [2, 2]][..])
@@ -192,7 +192,7 @@ mod tests {
         let lines: String = (0..20_000).map(line).collect();
         let whole: u64 = (0..20_000).map(|at| 100 + at).sum();
         let flame = flame(&lines);
-        let pruned = Pruned::of(&flame);
+        let pruned = PrunedFlame::of(&flame);
         assert!(pruned.nodes.len() <= MOST_NODES && pruned.sums.len() <= MOST_SUMS);
         assert_eq!(pruned.sums.iter().map(|row| row[3]).sum::<u64>(), whole);
         assert_eq!((pruned.threads.len(), pruned.threads[100]), (101, OTHER_THREADS));
@@ -202,6 +202,6 @@ mod tests {
         );
         let bytes = serde_json::to_string(&pruned).map_or(0, |json| json.len());
         assert!((1..800_000).contains(&bytes), "{bytes}");
-        assert_eq!(pruned, Pruned::of(&flame.clone()), "the same again");
+        assert_eq!(pruned, PrunedFlame::of(&flame.clone()), "the same again");
     }
 }
