@@ -118,8 +118,12 @@ pub fn run(args: DiffArgs) -> CommandResult {
     }
     let bar = progress::bar(work_bytes(&before) + work_bytes(&after), "reading");
     args.jobs.run(|| {
-        let options =
-            ReportOptions { top: args.top, near_misses: false, ..ReportOptions::default() };
+        let options = ReportOptions {
+            top: args.top,
+            near_misses: false,
+            what_if: false,
+            ..ReportOptions::default()
+        };
         let read = |logs| find(logs, &filter, &options, &|bytes| bar.inc(bytes));
         let (before, after) = (read(&before), read(&after));
         bar.finish_and_clear();

@@ -17,6 +17,8 @@ pub const LINES: &str = "lines";
 
 /// The section that needs each hold in the order of time.
 const NEAR_MISSES: &str = "near-misses";
+/// The section whose predictions take time.
+const WHATIF: &str = "whatif";
 
 /// How many rows tables have in the terminal unless the user asks for more.
 pub const FEW: usize = 5;
@@ -92,6 +94,7 @@ impl SectionArgs {
             phase_ns: self.phase,
             near_ns: self.near,
             near_misses: !brief && self.shows(NEAR_MISSES),
+            what_if: !brief && self.shows(WHATIF),
             lines: self.top.unwrap_or(default.lines),
             groups: self.top.unwrap_or(default.groups),
             group_by: shape.group_by.clone().unwrap_or(default.group_by),

@@ -12,6 +12,7 @@ mod java;
 pub mod lives;
 mod merge;
 pub mod names;
+pub mod near;
 pub mod packages;
 pub mod pass;
 pub mod profile;

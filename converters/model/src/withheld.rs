@@ -14,6 +14,7 @@ mod assemble;
 mod decide;
 mod evidence;
 mod gathered;
+mod lengths;
 mod overlap;
 mod pass;
 mod places;
@@ -391,7 +392,9 @@ fn roles(log: &Recording, known: &HashMap<u32, KnownSite>) -> Vec<Role> {
     for (id, site) in sites.iter() {
         roles[id as usize] = match known.get(&id) {
             Some(_) if site.kind == WaitKind::LockReacquire => Role::Signalled,
-            Some(known) if known.stack.shape.frames != 0 => Role::Judged(known.stack.place),
+            Some(known) if known.stack.shape.frames != 0 => {
+                Role::Judged(known.stack.place, site.kind == WaitKind::ObjectWait)
+            }
             _ if locks.contains(&site.lock) => Role::Touches,
             _ => Role::Elsewhere,
         };

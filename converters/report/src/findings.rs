@@ -49,6 +49,7 @@ use tyrion_model::{
     aggregate::{aggregate_judging, work_bytes as profile_bytes},
     filter::Filter,
 };
+use tyrion_whatif::{Evidence, LogSurvey, Survey};
 
 /// How many bytes [`find`] will report to its `progress` in the end.
 pub fn work_bytes(logs: &[Recording]) -> u64 {
@@ -57,19 +58,30 @@ pub fn work_bytes(logs: &[Recording]) -> u64 {
 }
 
 /// Reads logs, on all workers of the current rayon pool: once for the profile, for nesting
-/// and instances, and to judge the waits that are not for a lock, and then, when the hot locks are known, once more for
-/// what a profile does not keep. From `options` it takes
-/// the number of rows and the length of a phase. `progress` is called from any worker
-/// with the number of further bytes that have been read.
+/// and instances, for predictions, and to judge the waits that are not for a lock, and then,
+/// when the hot locks are known, once more for what a profile does not keep. From `options` it
+/// takes the number of rows, the length of a phase, and what takes time. `progress` is called
+/// from any worker with the number of further bytes that have been read.
 pub fn find<'a>(
     logs: &'a [Recording],
     filter: &'a Filter,
     options: &ReportOptions,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Findings<'a> {
-    let besides: Vec<Option<Collecting<'_>>> = logs.iter().map(Collecting::of).collect();
+    let predicts = options.what_if && Evidence::check_logs(logs).is_ok();
+    let besides = logs.iter().map(|log| {
+        let both = (Collecting::of(log), predicts.then(|| Survey::new(log)));
+        (both.0.is_some() || both.1.is_some()).then_some(both)
+    });
+    let besides: Vec<Option<(Option<Collecting<'_>>, Option<Survey<'_>>)>> = besides.collect();
     let (aggregate, judged) = aggregate_judging(logs, filter, &besides, progress);
-    let recorded = Recorded::of(besides);
+    let (collecting, surveys): (Vec<_>, Vec<_>) =
+        besides.into_iter().map(Option::unwrap_or_default).unzip();
+    let recorded = Recorded::of(collecting);
+    let surveys: Option<Vec<LogSurvey>> =
+        surveys.into_iter().map(|survey| survey.map(Survey::finish)).collect();
     let others = OtherWaits::find(logs, filter, judged);
-    second::find(logs, filter, options, (aggregate, others, recorded), progress)
+    let first =
+        second::FirstPass { aggregate, others, recorded, surveys: surveys.filter(|_| predicts) };
+    second::find(logs, filter, options, first, progress)
 }

@@ -12,6 +12,8 @@ pub struct ReportOptions {
     pub near_ns: u64,
     /// Whether they are looked for, which takes time.
     pub near_misses: bool,
+    /// Whether it is predicted what changes of locks would gain, which takes time, too.
+    pub what_if: bool,
     /// At most so many lines of source code; 0 for all.
     pub lines: usize,
     /// At most so many groups of threads in each tree; 0 for all.
@@ -42,6 +44,7 @@ impl Default for ReportOptions {
             phase_ns: 1_000_000_000,
             near_ns: 1_000_000,
             near_misses: true,
+            what_if: true,
             lines: 40,
             groups: 0,
             group_by: "digits".to_owned(),

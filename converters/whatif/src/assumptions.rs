@@ -4,7 +4,7 @@ use crate::{
     coarse::Coarse,
     question::Question,
     replay::{Estimate, Recorded},
-    sums::Sums,
+    totals::RecordingTotals,
 };
 use tyrion_formats::Recording;
 use tyrion_model::units;
@@ -139,7 +139,7 @@ fn in_bursts(logs: &[Recording]) -> Option<String> {
 /// What a coarse estimate assumes.
 pub(crate) fn of_coarse(
     coarse: &Coarse,
-    (logs, sums): (&[Recording], &Sums),
+    (logs, totals): (&[Recording], &RecordingTotals),
     question: &Question,
 ) -> Vec<String> {
     let mut all = vec![format!(
@@ -152,8 +152,8 @@ pub(crate) fn of_coarse(
                 .to_owned(),
         );
     }
-    let processors = question.processors.or(sums.processors);
-    all.push(match (processors, sums.cpu_ns) {
+    let processors = question.processors.or(totals.processors);
+    all.push(match (processors, totals.cpu_ns) {
         (Some(count), Some(_)) if coarse.is_bound => {
             format!("The {} cannot do more.", units::counted(count.into(), "processor"))
         }
@@ -162,7 +162,7 @@ pub(crate) fn of_coarse(
         }
         _ => "There are always enough processors: the log does not say how many.".to_owned(),
     });
-    all.extend(load(sums.others));
+    all.extend(load(totals.others));
     all.extend(in_bursts(logs));
     all.push("Nothing else becomes the limit: other locks, disks, networks.".to_owned());
     all

@@ -1,6 +1,6 @@
 //! Where something could be gained at all.
 
-use crate::{numbers::Numbers, sums::Sums};
+use crate::{numbers::Numbers, totals::RecordingTotals};
 
 /// More than this part of the time that somebody waited, the owner waited for work itself.
 const MOSTLY: f64 = 0.5;
@@ -9,8 +9,12 @@ const MOSTLY: f64 = 0.5;
 ///
 /// # Errors
 /// The reason why they are not, as a clause.
-pub(crate) fn check(sums: &Sums, numbers: &Numbers, group: u32) -> Result<(), &'static str> {
-    let Some(group) = sums.groups.get(&group) else { return Err("no thread waited for it") };
+pub(crate) fn check(
+    totals: &RecordingTotals,
+    numbers: &Numbers,
+    group: u32,
+) -> Result<(), &'static str> {
+    let Some(group) = totals.groups.get(&group) else { return Err("no thread waited for it") };
     let waited = group.waited.iter().filter(|(_, waited)| waited.count != 0);
     let is_programs =
         |thread: u32| numbers.threads.get(thread as usize).is_some_and(|thread| !thread.is_jvms);
@@ -22,7 +26,7 @@ pub(crate) fn check(sums: &Sums, numbers: &Numbers, group: u32) -> Result<(), &'
     if own == 0 {
         return Err(if waiters.is_empty() { "no thread waited for it" } else { JVMS });
     }
-    if own == 1 && !waiters.iter().any(is_all_virtual) && !sums.lacks.threads {
+    if own == 1 && !waiters.iter().any(is_all_virtual) && !totals.lacks.threads {
         return Err("only one thread waited for it");
     }
     let (looked_ns, idle_ns) = group.waited.values().fold((0.0, 0.0), |sum, waited| {

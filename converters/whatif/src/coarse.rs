@@ -6,7 +6,7 @@ use crate::{
     interval::{Doubt, Interval},
     numbers::Numbers,
     queueing::Network,
-    sums::{GroupSums, Sums},
+    totals::{GroupTotals, RecordingTotals},
 };
 use std::collections::BTreeSet;
 
@@ -53,15 +53,15 @@ struct Shape {
 /// # Errors
 /// The reason why there is none, as a clause.
 pub(crate) fn estimate(
-    sums: &Sums,
+    totals: &RecordingTotals,
     numbers: &Numbers,
     asked: &Asked<'_>,
 ) -> Result<Coarse, String> {
-    let group = sums.groups.get(&asked.group).ok_or(NOTHING)?;
+    let group = totals.groups.get(&asked.group).ok_or(NOTHING)?;
     if group.waited.is_empty() && group.taken.is_empty() {
         return Err(if group.is_idle { IDLE } else { NOTHING }.to_owned());
     }
-    let shape = shape(sums, group, numbers, asked)?;
+    let shape = shape(totals, group, numbers, asked)?;
     let Shape { threads, locks, waited, held, .. } = shape;
     let network = Network { threads, outside: (1.0 - waited - held).max(0.0), held, locks };
     let (changed, saved) = match asked.change {
@@ -77,7 +77,7 @@ pub(crate) fn estimate(
     };
     // No thread waits any more, and the saved time is gone.
     let most = 1.0 / (1.0 - waited - saved).max(1e-6);
-    let bound = processors_bound(sums, asked, saved / (1.0 - waited).max(1e-6));
+    let bound = processors_bound(totals, asked, saved / (1.0 - waited).max(1e-6));
     let high = most.min(bound).max(1.0);
     let ratio = match asked.change {
         Change::Free => most,
@@ -86,7 +86,7 @@ pub(crate) fn estimate(
     let ratio = if ratio.is_finite() { ratio.clamp(1.0, high) } else { 1.0 };
     let is_bound = bound < most;
     // A free lock may just move the queue elsewhere.
-    let doubt = Doubt { others: sums.others.unwrap_or(0.0), ..Doubt::default() };
+    let doubt = Doubt { others: totals.others.unwrap_or(0.0), ..Doubt::default() };
     let interval = Interval { low: 1.0, high }.widened(ratio, &doubt);
     Ok(Coarse { ratio, interval, threads, holds_known: shape.holds_known, is_bound })
 }
@@ -95,21 +95,21 @@ const NOTHING: &str = "no thread waited for this lock, and how often it was take
 const IDLE: &str = "threads wait there for something to happen, not for the holder of a lock";
 
 fn shape(
-    sums: &Sums,
-    group: &GroupSums,
+    totals: &RecordingTotals,
+    group: &GroupTotals,
     numbers: &Numbers,
     asked: &Asked<'_>,
 ) -> Result<Shape, String> {
-    if sums.lacks.threads {
+    if totals.lacks.threads {
         return Err("it is not known which threads waited for it".to_owned());
     }
-    if sums.lacks.durations {
+    if totals.lacks.durations {
         return Err("it is not known how long threads waited for it".to_owned());
     }
     let threads: BTreeSet<u32> =
         group.waited.keys().copied().chain(group.taken.keys().map(|key| key.0)).collect();
     let lived = |thread: &u32| {
-        numbers.threads.get(*thread as usize).map_or(0, |of| of.lived_ns(&sums.times)) as f64
+        numbers.threads.get(*thread as usize).map_or(0, |of| of.lived_ns(&totals.times)) as f64
     };
     let lived_ns: f64 = threads.iter().map(lived).sum();
     if lived_ns <= 0.0 {
@@ -132,7 +132,7 @@ fn shape(
     if asked.change == Change::ReadWrite && read == 0.0 {
         return Err(if held_ns > 0.0 { NO_READERS } else { NO_PLACES }.to_owned());
     }
-    let recorded_ns = sums.recorded_ns.max(1) as f64;
+    let recorded_ns = totals.recorded_ns.max(1) as f64;
     let threads = (lived_ns / recorded_ns).clamp(1.0, threads.len().max(1) as f64);
     // The lock that they wait for is held by one of them, or by a thread that never waited.
     let waited = (waited_ns / lived_ns).min(threads / (threads + 1.0));
@@ -159,9 +159,11 @@ fn as_many(weights: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// How many times as much work the processors can do if a share of the work is saved.
-fn processors_bound(sums: &Sums, asked: &Asked<'_>, saved: f64) -> f64 {
-    let processors = asked.processors.or(sums.processors);
-    let (Some(processors), Some(cpu_ns)) = (processors, sums.cpu_ns) else { return f64::INFINITY };
-    let busy = cpu_ns as f64 / (sums.recorded_ns.max(1) as f64 * f64::from(processors));
+fn processors_bound(totals: &RecordingTotals, asked: &Asked<'_>, saved: f64) -> f64 {
+    let processors = asked.processors.or(totals.processors);
+    let (Some(processors), Some(cpu_ns)) = (processors, totals.cpu_ns) else {
+        return f64::INFINITY;
+    };
+    let busy = cpu_ns as f64 / (totals.recorded_ns.max(1) as f64 * f64::from(processors));
     1.0 / (busy * (1.0 - saved)).max(1e-9)
 }

@@ -6,11 +6,10 @@ use crate::{
     locks::NONE,
     occupancy::{LONG_NS, Occupancy},
     script::{Script, Step, What},
-    timeline::{Sampled, Tally},
+    tally::Tallies,
+    timeline::Sampled,
 };
 
-/// Fewer snapshots than this are not significant by themselves.
-const ENOUGH: u64 = 10;
 /// The scheduler lets a thread run for some ms, so shorter gaps were hardly ever
 /// interrupted by other threads.
 const SLICE_NS: f64 = 1_000_000.0;
@@ -50,27 +49,24 @@ impl Shares {
     /// From samples: by script outside locks, by lock while one was held. `None` if
     /// threads were not sampled often enough.
     pub(crate) fn seen(sampled: &[Sampled], locks: usize) -> Option<Shares> {
-        let all = || sampled.iter().flat_map(|of| &of.tallies);
-        let any = share(all())?;
-        let outside_all = share(all().filter(|tally| tally.0 == NONE)).unwrap_or(any);
-        let inside_all = share(all().filter(|tally| tally.0 != NONE)).unwrap_or(any);
+        let all = Tallies::sum(sampled.iter().map(|of| &of.tallies));
+        let (outside_all, inside_all) = (all.of(NONE), all.inside());
+        let mut any = outside_all;
+        any.add(inside_all);
+        let any = any.share()?;
+        let outside_all = outside_all.share().unwrap_or(any);
+        let inside_all = inside_all.share().unwrap_or(any);
         let of_group = |group: u32| {
             let alike = sampled.iter().filter(move |of| of.group == group);
-            share(alike.flat_map(|of| &of.tallies).filter(|tally| tally.0 == NONE))
+            Tallies::sum(alike.map(|of| &of.tallies)).of(NONE).share()
         };
         let outside = sampled.iter().map(|of| {
-            let own = share(of.tallies.iter().filter(|tally| tally.0 == NONE));
+            let own = of.tallies.of(NONE).share();
             own.or_else(|| of_group(of.group)).unwrap_or(outside_all)
         });
         let outside = outside.collect();
-        let mut by_lock: Vec<Tally> = vec![(NONE, 0, 0); locks];
-        for tally in all() {
-            if let Some(sum) = by_lock.get_mut(tally.0 as usize) {
-                sum.1 = sum.1.saturating_add(tally.1);
-                sum.2 = sum.2.saturating_add(tally.2);
-            }
-        }
-        let inside = by_lock.iter().map(|sum| share([sum]).unwrap_or(inside_all)).collect();
+        let of_lock = |lock: u32| all.of(lock).share().unwrap_or(inside_all);
+        let inside = (0..locks as u32).map(of_lock).collect();
         // A thread that was never seen did nothing for long.
         let long = sampled.iter().map(|of| if of.wall_ns == 0 { 0.0 } else { 1.0 }).collect();
         Some(Shares { outside, inside, long })
@@ -89,18 +85,9 @@ impl Shares {
     }
 }
 
-/// The share of snapshots in which threads computed; `None` if there are too few.
-fn share<'t>(tallies: impl IntoIterator<Item = &'t Tally>) -> Option<f64> {
-    let (computes, rests) = tallies.into_iter().fold((0u64, 0u64), |sum, tally| {
-        (sum.0.saturating_add(tally.1), sum.1.saturating_add(tally.2))
-    });
-    let count = computes.saturating_add(rests);
-    (count >= ENOUGH).then(|| computes as f64 / count as f64)
-}
-
 /// How long a script was runnable, in ns.
 #[derive(Clone, Copy, Debug, Default)]
-struct Wanted {
+struct RunnableTime {
     /// In short gaps.
     short_ns: f64,
     long_ns: f64,
@@ -111,9 +98,9 @@ struct Wanted {
     of_counted_ns: f64,
 }
 
-impl Wanted {
-    fn of(nth: usize, script: &Script, shares: &Shares) -> Wanted {
-        let mut wanted = Wanted::default();
+impl RunnableTime {
+    fn of(nth: usize, script: &Script, shares: &Shares) -> RunnableTime {
+        let mut wanted = RunnableTime::default();
         for step in &script.steps {
             match step.what {
                 What::Gap => {}
@@ -163,15 +150,15 @@ impl Costs {
         probe_ns: f64,
     ) -> Costs {
         let of_script = scripts.iter().enumerate();
-        let wanted: Vec<Wanted> =
-            of_script.map(|(nth, script)| Wanted::of(nth, script, &shares)).collect();
+        let wanted: Vec<RunnableTime> =
+            of_script.map(|(nth, script)| RunnableTime::of(nth, script, &shares)).collect();
         let wanted_ns: f64 = wanted.iter().map(|of| of.of_counted_ns).sum();
         let gaps_ns: f64 = wanted.iter().map(|of| of.counted_ns).sum();
         let mean = if gaps_ns > 0.0 { wanted_ns / gaps_ns } else { 1.0 };
         let (unlimited_ns, limited_ns) =
             (occupancy.capacity_ns(mean, None), occupancy.capacity_ns(mean, processors));
         let part = if unlimited_ns > 0.0 { limited_ns / unlimited_ns } else { 1.0 };
-        let computed = |nth: usize, of: &Wanted| {
+        let computed = |nth: usize, of: &RunnableTime| {
             let sampled = sampled?.get(nth).filter(|of| of.wall_ns != 0)?;
             let share = sampled.cpu_ns as f64 / sampled.wall_ns as f64;
             Some((share * of.all_ns).min(of.ns()))
@@ -217,7 +204,7 @@ impl Costs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::timeline::Gap;
+    use crate::{tally::Tally, timeline::Gap};
 
     fn gap(lock: u32, amount: u64) -> Step {
         Step { what: What::Gap, is_shared: false, probes: 0, lock, amount }
@@ -277,8 +264,13 @@ mod tests {
         assert_eq!(long, (LONG_NS as f64 / 4.0, LONG_NS as f64 * 1.75));
     }
 
-    fn sampled(tallies: &[Tally]) -> Sampled {
-        Sampled { tallies: tallies.to_vec(), wall_ns: 1_000, cpu_ns: 250, group: 0 }
+    /// By lock: how often threads computed, and rested.
+    fn sampled(counts: &[(u32, u64, u64)]) -> Sampled {
+        let mut tallies = Tallies::default();
+        for &(lock, computes, rests) in counts {
+            tallies.add(lock, Tally { computes, rests });
+        }
+        Sampled { tallies, wall_ns: 1_000, cpu_ns: 250, group: 0 }
     }
 
     #[test]

@@ -14,21 +14,25 @@ use crate::{
     reads,
     replay::{LEAST_LOOKS, Recorded},
     script::What,
-    sums::Sums,
+    survey::{LogSurvey, Survey},
+    totals::RecordingTotals,
 };
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashSet},
 };
 use tyrion_formats::Recording;
-use tyrion_model::units;
+use tyrion_model::{
+    pass::{self, Reading},
+    units,
+};
 
 /// What logs show about their locks.
 #[derive(Debug)]
 pub struct Evidence<'a> {
     logs: &'a [Recording],
     numbers: Numbers,
-    sums: Sums,
+    totals: RecordingTotals,
     recorded: Result<Recorded, String>,
 }
 
@@ -44,30 +48,59 @@ const MOST_THREADS: usize = 10;
 const MOST_VIRTUAL: u64 = 50;
 
 impl<'a> Evidence<'a> {
-    /// Reads logs, on all workers of the current rayon pool. `group_of` gives the group
-    /// of a lock, by class and name.
+    /// Whether these are logs of one recording.
+    ///
+    /// # Errors
+    /// If they are not, with a message of one line.
+    pub fn check_logs(logs: &[Recording]) -> Result<(), String> {
+        let first = logs.first().ok_or("there is no log")?;
+        let is_other = |log: &Recording| {
+            let recording = log.facts().metadata("recording");
+            recording.is_none() || recording != first.facts().metadata("recording")
+        };
+        match logs.iter().skip(1).any(is_other) {
+            true => Err("the logs are of several recordings: a prediction needs one".to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    /// Reads logs, on all workers of the current rayon pool, in a pass of its own. `group_of`
+    /// gives the group of a lock, by class and name.
     ///
     /// # Errors
     /// If the logs are not of one recording, with a message of one line.
     pub fn read(logs: &'a [Recording], group_of: GroupOf<'_>) -> Result<Evidence<'a>, String> {
-        let recording = |log: &'a Recording| log.facts().metadata("recording");
-        let first = logs.first().ok_or("there is no log")?;
-        let others = logs
-            .iter()
-            .skip(1)
-            .any(|log| recording(log).is_none() || recording(log) != recording(first));
-        if others {
-            return Err("the logs are of several recordings: a prediction needs one".to_owned());
-        }
+        Evidence::check_logs(logs)?;
+        let of_log = |log: &Recording| {
+            let survey = Survey::new(log);
+            // Damage is reported by the code that reads the log first.
+            pass::run(log, &survey, Reading::new(&|_| {}));
+            survey.finish()
+        };
+        let surveys: Vec<LogSurvey> = logs.iter().map(of_log).collect();
+        Evidence::of(logs, &surveys, group_of)
+    }
+
+    /// From what a pass has found in each log. Of the time that is replayed, the chunks are
+    /// decoded once more: those with the last 400 000 holds and waits.
+    ///
+    /// # Errors
+    /// As [`Evidence::read`].
+    pub fn of(
+        logs: &'a [Recording],
+        surveys: &[LogSurvey],
+        group_of: GroupOf<'_>,
+    ) -> Result<Evidence<'a>, String> {
+        Evidence::check_logs(logs)?;
         let numbers = Numbers::new(logs);
-        let sums = Sums::read(logs, &numbers, group_of);
-        let recorded = prepare::recorded(logs, &numbers, &sums, group_of);
-        Ok(Evidence { logs, numbers, sums, recorded })
+        let totals = RecordingTotals::of(logs, surveys, &numbers, group_of);
+        let recorded = prepare::recorded((logs, surveys), &numbers, &totals, group_of);
+        Ok(Evidence { logs, numbers, totals, recorded })
     }
 
     /// The number of processors on which the program ran, if the log says so.
     pub fn processors(&self) -> Option<u32> {
-        self.sums.processors
+        self.totals.processors
     }
 
     /// Whether something could be gained at the locks of a group at all.
@@ -75,7 +108,7 @@ impl<'a> Evidence<'a> {
     /// # Errors
     /// The reason why it is not worth asking, as a clause.
     pub fn check_candidate(&self, group: u32) -> Result<(), String> {
-        candidates::check(&self.sums, &self.numbers, group).map_err(str::to_owned)
+        candidates::check(&self.totals, &self.numbers, group).map_err(str::to_owned)
     }
 
     /// Predicts the effect of a change.
@@ -92,7 +125,7 @@ impl<'a> Evidence<'a> {
         let coarse = self.coarse(question, question.lock, &reads)?;
         let mut read = BTreeSet::new();
         if question.change == Change::ReadWrite {
-            let places = self.sums.groups.get(&question.group);
+            let places = self.totals.groups.get(&question.group);
             let places = places.into_iter().flat_map(|of| of.taken.keys().map(|key| key.1));
             read = places.filter(|&place| reads(place)).collect();
         }
@@ -100,7 +133,7 @@ impl<'a> Evidence<'a> {
         let mut prediction = Prediction {
             method: Method::Queueing,
             reads: reads::named(self.logs, read),
-            assumptions: assumptions::of_coarse(&coarse, (self.logs, &self.sums), question),
+            assumptions: assumptions::of_coarse(&coarse, (self.logs, &self.totals), question),
             not_replayed,
             ..self.prediction(question, &alone)
         };
@@ -116,7 +149,7 @@ impl<'a> Evidence<'a> {
     ) -> Result<Coarse, String> {
         let Question { group, change, processors, .. } = *question;
         let asked = Asked { group, lock, change, processors, reads };
-        coarse::estimate(&self.sums, &self.numbers, &asked)
+        coarse::estimate(&self.totals, &self.numbers, &asked)
     }
 
     fn replayed(&self, question: &Question) -> Result<Prediction, Unable> {
@@ -154,7 +187,7 @@ impl<'a> Evidence<'a> {
         let basis = Basis {
             logs: self.logs,
             recorded,
-            whole_ns: self.sums.recorded_ns,
+            whole_ns: self.totals.recorded_ns,
             estimate: &estimate,
         };
         let mut prediction = Prediction {
@@ -173,7 +206,7 @@ impl<'a> Evidence<'a> {
 
     /// What is said whatever the method. `alone` gives the ratio if one lock object is changed.
     fn prediction(&self, question: &Question, alone: &dyn Fn(u32) -> Option<f64>) -> Prediction {
-        let group = self.sums.groups.get(&question.group);
+        let group = self.totals.groups.get(&question.group);
         let mut waited: Vec<(u32, u64)> = group
             .into_iter()
             .flat_map(|of| of.locks.iter().map(|(&id, &wait_ns)| (id, wait_ns)))
@@ -188,7 +221,7 @@ impl<'a> Evidence<'a> {
         };
         Prediction {
             change: question.change.to_string(),
-            processors: question.processors.or(self.sums.processors),
+            processors: question.processors.or(self.totals.processors),
             lock_objects,
             objects: waited.into_iter().filter_map(of_one).collect(),
             ..Prediction::default()
@@ -230,8 +263,8 @@ impl Evidence<'_> {
             }
             let gaps = script.steps.iter().filter(|step| step.what == What::Gap);
             let done_ns: u64 = gaps.map(|step| step.amount).fold(0, u64::saturating_add);
-            let sums = groups.entry(&thread.group).or_default();
-            *sums = (sums.0 + 1, sums.1.saturating_add(done_ns), sums.2 + ratio);
+            let sum = groups.entry(&thread.group).or_default();
+            *sum = (sum.0 + 1, sum.1.saturating_add(done_ns), sum.2 + ratio);
         }
         let mut groups: Vec<_> = groups.into_iter().collect();
         groups.sort_by_key(|(name, (_, done_ns, _))| (Reverse(*done_ns), *name));

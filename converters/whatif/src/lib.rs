@@ -34,8 +34,10 @@ mod reads;
 mod records;
 mod replay;
 mod script;
-mod sums;
+mod survey;
+mod tally;
 mod timeline;
+mod totals;
 mod window;
 
 pub use answer::{Method, ObjectGain, Prediction, ThreadGain, percent};
@@ -43,3 +45,4 @@ pub use change::{Change, MOST_DIVISOR, MOST_STRIPES};
 pub use evidence::Evidence;
 pub use locks::GroupOf;
 pub use question::Question;
+pub use survey::{LogSurvey, Survey};

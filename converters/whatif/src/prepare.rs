@@ -8,8 +8,9 @@ use crate::{
     records::{Hold, Records, is_for_lock},
     replay::{Looks, Recorded},
     script::{self, Script},
-    sums::Sums,
+    survey::LogSurvey,
     timeline::{self, Line, OfThread, Sampled},
+    totals::RecordingTotals,
     window,
 };
 use rayon::prelude::*;
@@ -29,9 +30,9 @@ const WINDOWS: u64 = 4;
 /// # Errors
 /// The reason why these logs cannot be replayed, as a clause.
 pub(crate) fn recorded(
-    logs: &[Recording],
+    (logs, surveys): (&[Recording], &[LogSurvey]),
     numbers: &Numbers,
-    sums: &Sums,
+    totals: &RecordingTotals,
     group_of: GroupOf<'_>,
 ) -> Result<Recorded, String> {
     let has_all = |log: &Recording| {
@@ -39,14 +40,14 @@ pub(crate) fn recorded(
     };
     let is_estimated = logs.iter().all(|log| !log.is_trace() && log.has_holders());
     let recorded = match is_estimated {
-        true => sums.times.clone(),
+        true => totals.times.clone(),
         false if logs.iter().all(has_all) => {
             logs.iter().flat_map(Recording::recorded_acquisitions).collect()
         }
         false => return Err("it was not recorded with --mode trace --events all".to_owned()),
     };
-    let whole = window::choose(logs, recorded).ok_or("nothing was recorded of locks")?;
-    let mut records = Records::read(logs, numbers, &whole);
+    let whole = window::choose(logs, surveys, recorded).ok_or("nothing was recorded of locks")?;
+    let mut records = Records::read((logs, surveys), numbers, &whole);
     if is_estimated {
         estimated::add_holds(logs, &mut records);
     }
@@ -56,10 +57,10 @@ pub(crate) fn recorded(
     let time = time.ok_or("no lock was used by several threads")?;
     let lines = lines(&records, numbers, &locks, &time);
     let occupancy = Occupancy::new(lines.iter().flat_map(|line| &line.gaps));
-    handovers::find(&lines, &mut locks, &occupancy, sums.processors);
+    handovers::find(&lines, &mut locks, &occupancy, totals.processors);
     let of_thread: BTreeMap<u32, Sampled> =
         lines.iter().map(|line| (line.part.thread, line.sampled.clone())).collect();
-    let of = Preparing { numbers, sums, locks: &locks, of_thread: &of_thread };
+    let of = Preparing { numbers, totals, locks: &locks, of_thread: &of_thread };
     let parts = windows(&time, lines.iter().map(|line| line.taken.len()).sum());
     let windows = parts.into_par_iter().map(|part| {
         let records = records.within(&part);
@@ -87,7 +88,7 @@ const LEAST_OF_WINDOWS: usize = 400;
 /// What is the same for the whole recording and for its parts.
 struct Preparing<'a> {
     numbers: &'a Numbers,
-    sums: &'a Sums,
+    totals: &'a RecordingTotals,
     locks: &'a Locks,
     /// What samples show about each thread.
     of_thread: &'a BTreeMap<u32, Sampled>,
@@ -95,13 +96,13 @@ struct Preparing<'a> {
 
 impl Preparing<'_> {
     fn recorded(&self, records: &Records, lines: Vec<Line>, time: Range<u64>) -> Recorded {
-        let Preparing { numbers, sums, locks, of_thread } = *self;
+        let Preparing { numbers, totals, locks, of_thread } = *self;
         let occupancy = Occupancy::new(lines.iter().flat_map(|line| &line.gaps));
         let (taken, taken_virtually) = taken(records, &lines, numbers, locks, &time);
         let parts = lines.into_iter().map(|line| line.part).collect();
         let scripts = script::scripts(parts, &time);
         let sampled = sampled(&scripts, numbers, of_thread);
-        let part = (time.end - time.start) as f64 / sums.recorded_ns.max(1) as f64;
+        let part = (time.end - time.start) as f64 / totals.recorded_ns.max(1) as f64;
         Recorded {
             scripts,
             locks: locks.clone(),
@@ -110,12 +111,12 @@ impl Preparing<'_> {
             looks: looks(records, locks),
             taken,
             taken_virtually,
-            cpu_ns: sums.cpu_ns.map(|ns| ns as f64 * part.min(1.0)),
-            processors: sums.processors,
-            others: sums.others,
+            cpu_ns: totals.cpu_ns.map(|ns| ns as f64 * part.min(1.0)),
+            processors: totals.processors,
+            others: totals.others,
             probe_ns: match records.places {
                 Some(_) => 0.0,
-                None => sums.pair_ns.unwrap_or(USUAL_PAIR_NS) as f64 / 2.0,
+                None => totals.pair_ns.unwrap_or(USUAL_PAIR_NS) as f64 / 2.0,
             },
             time,
             windows: Vec::new(),
@@ -253,17 +254,11 @@ fn sampled(
 
 /// What samples show about several threads together.
 fn merged(threads: &[u32], of_thread: &BTreeMap<u32, Sampled>) -> Sampled {
-    let mut sums: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
     let mut all = Sampled::default();
     for sampled in threads.iter().filter_map(|thread| of_thread.get(thread)) {
         all.wall_ns = all.wall_ns.saturating_add(sampled.wall_ns);
         all.cpu_ns = all.cpu_ns.saturating_add(sampled.cpu_ns);
-        for &(lock, computes, rests) in &sampled.tallies {
-            let sum = sums.entry(lock).or_default();
-            *sum = (sum.0.saturating_add(computes), sum.1.saturating_add(rests));
-        }
+        all.tallies.merge([&sampled.tallies]);
     }
-    all.tallies =
-        sums.into_iter().map(|(lock, (computes, rests))| (lock, computes, rests)).collect();
     all
 }

@@ -1,6 +1,6 @@
 //! The records of the replayed time.
 
-use crate::{numbers::Numbers, window};
+use crate::{numbers::Numbers, survey::LogSurvey, window};
 use rayon::prelude::*;
 use std::ops::Range;
 use tyrion_formats::{ChunkRef, Entry, Note, Noted, Recording};
@@ -49,7 +49,7 @@ pub(crate) struct Wait {
 
 /// A look at the owner of a lock that others waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Looked {
+pub(crate) struct LogLook {
     pub(crate) at_ns: u64,
     /// The site of the wait.
     pub(crate) site: u32,
@@ -66,7 +66,7 @@ pub(crate) struct Looked {
 
 /// What a thread was seen doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Seen {
+pub(crate) struct ThreadSample {
     pub(crate) thread: u32,
     pub(crate) at_ns: u64,
     /// The number of snapshots.
@@ -84,7 +84,7 @@ pub(crate) struct Seen {
 pub(crate) struct Records {
     pub(crate) holds: Vec<Hold>,
     pub(crate) waits: Vec<Wait>,
-    pub(crate) seen: Vec<Seen>,
+    pub(crate) seen: Vec<ThreadSample>,
     /// Waits too short for a record of their own: thread, lock, and their total duration,
     /// in ns.
     pub(crate) folded: Vec<(u32, u32, u64)>,
@@ -110,15 +110,15 @@ pub(crate) struct Look {
     pub(crate) stands_for_ns: u64,
 }
 
-impl Looked {
+impl LogLook {
     /// A record of the log.
-    pub(crate) fn of(noted: &Noted<Holder>, log: &Recording, states: &StateReader<'_>) -> Looked {
+    pub(crate) fn of(noted: &Noted<Holder>, log: &Recording, states: &StateReader<'_>) -> LogLook {
         let Holder { owner, stack, above, site, stands_for_ns, .. } = noted.record;
         // A thread that computes where it could wait for work is taken to wait: such a look
         // has no CPU time.
         let sample = Sample { wall_ns: 1, state: noted.record.state, stack, ..Sample::default() };
         let is_seen = owner != UNKNOWN && stack != EMPTY_STACK;
-        Looked {
+        LogLook {
             at_ns: noted.at_ns,
             site,
             owner,
@@ -154,14 +154,17 @@ fn without(log: &Recording, mut stack: u32, above: u32) -> u32 {
 const MOST_ABOVE: u32 = 4_096;
 
 impl Records {
-    pub(crate) fn read(logs: &[Recording], numbers: &Numbers, time: &Range<u64>) -> Records {
+    /// Those of a time, from the chunks that have any of it.
+    pub(crate) fn read(
+        (logs, surveys): (&[Recording], &[LogSurvey]),
+        numbers: &Numbers,
+        time: &Range<u64>,
+    ) -> Records {
         let readers: Vec<StateReader<'_>> = logs.iter().map(StateReader::new).collect();
-        let chunks = window::chunks(logs);
-        let parts = chunks.par_iter().map(|&(run, chunk)| {
-            let of = Reading { run, log: &logs[run], numbers, states: &readers[run], time };
-            of.chunk(chunk)
+        let parts = window::chunks(surveys, time).into_par_iter().map(|(run, span)| {
+            let of = ChunkReader { run, log: &logs[run], numbers, states: &readers[run], time };
+            of.chunk(&span.chunk)
         });
-        // In the order of the chunks, whichever worker read them.
         let parts: Vec<Records> = parts.collect();
         let mut all = Records::default();
         for part in parts {
@@ -238,7 +241,7 @@ impl Records {
 }
 
 /// The reading of a log.
-struct Reading<'a> {
+struct ChunkReader<'a> {
     run: usize,
     log: &'a Recording,
     numbers: &'a Numbers,
@@ -246,11 +249,10 @@ struct Reading<'a> {
     time: &'a Range<u64>,
 }
 
-impl Reading<'_> {
+impl ChunkReader<'_> {
     fn chunk(&self, chunk: &ChunkRef) -> Records {
         let mut records = Records::default();
-        // Damage is reported by the code that reads the log first.
-        let Ok(mut events) = self.log.events(chunk) else { return records };
+        let mut events = self.log.events_again(chunk);
         let sites = self.log.definitions().sites();
         events.visit_all(|entry| {
             if !self.time.contains(&entry.at_ns()) {
@@ -287,7 +289,7 @@ impl Reading<'_> {
         records
     }
 
-    fn seen(&self, sampled: &Noted<Sample>) -> Seen {
+    fn seen(&self, sampled: &Noted<Sample>) -> ThreadSample {
         let Sample { count, wall_ns, cpu_ns, .. } = sampled.record;
         let computes = match self.states.state(sampled) {
             State::Running => Some(true),
@@ -297,11 +299,11 @@ impl Reading<'_> {
             State::Blocked | State::Other => None,
         };
         let thread = self.numbers.thread(self.run, sampled.thread);
-        Seen { thread, at_ns: sampled.at_ns, count, computes, wall_ns, cpu_ns }
+        ThreadSample { thread, at_ns: sampled.at_ns, count, computes, wall_ns, cpu_ns }
     }
 
     fn looked(&self, noted: &Noted<Holder>) -> Option<Look> {
-        let looked = Looked::of(noted, self.log, self.states);
+        let looked = LogLook::of(noted, self.log, self.states);
         Some(Look {
             lock: self.log.definitions().sites().get(looked.site)?.lock,
             at_ns: looked.at_ns,

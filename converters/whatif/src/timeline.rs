@@ -3,8 +3,9 @@
 use crate::{
     holds::{self, Held},
     locks::{Locks, NONE},
-    records::{Hold, Seen, Wait, is_for_lock},
+    records::{Hold, ThreadSample, Wait, is_for_lock},
     script::{Part, Step, What},
+    tally::{Tallies, Tally},
 };
 use std::{
     cmp::Reverse,
@@ -19,7 +20,7 @@ pub(crate) struct OfThread<'a> {
     pub(crate) life: &'a Range<u64>,
     pub(crate) holds: &'a [Hold],
     pub(crate) waits: &'a [Wait],
-    pub(crate) seen: &'a [Seen],
+    pub(crate) seen: &'a [ThreadSample],
     /// Waits without a record of their own: lock, and total duration, in ns.
     pub(crate) folded: &'a [(u32, u32, u64)],
 }
@@ -33,17 +34,12 @@ pub(crate) struct Gap {
     pub(crate) lock: u32,
 }
 
-/// The number of snapshots in which threads computed, or did not, by the lock that they
-/// held: lock, computing, not computing.
-pub(crate) type Tally = (u32, u64, u64);
-
 /// What samples show about a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sampled {
     /// The same for threads whose names differ only in a number: they do the same work.
     pub(crate) group: u32,
-    /// By lock.
-    pub(crate) tallies: Vec<Tally>,
+    pub(crate) tallies: Tallies,
     /// The real time that they represent, and the CPU time used in it.
     pub(crate) wall_ns: u64,
     pub(crate) cpu_ns: u64,
@@ -292,7 +288,7 @@ impl<'a> Sweep<'a> {
 }
 
 /// What samples show about a thread where there are no other records.
-fn sampled(seen: &[Seen], gaps: &[Gap]) -> Sampled {
+fn sampled(seen: &[ThreadSample], gaps: &[Gap]) -> Sampled {
     let mut sampled = Sampled::default();
     for one in seen {
         sampled.wall_ns = sampled.wall_ns.saturating_add(one.wall_ns);
@@ -300,15 +296,11 @@ fn sampled(seen: &[Seen], gaps: &[Gap]) -> Sampled {
         let Some(computes) = one.computes else { continue };
         let next = gaps.partition_point(|gap| gap.end_ns < one.at_ns);
         let Some(gap) = gaps.get(next).filter(|gap| gap.start_ns <= one.at_ns) else { continue };
-        let (computes, rests) = if computes { (one.count, 0) } else { (0, one.count) };
-        let tallies = &mut sampled.tallies;
-        match tallies.iter_mut().find(|tally| tally.0 == gap.lock) {
-            Some(tally) => {
-                tally.1 = tally.1.saturating_add(computes);
-                tally.2 = tally.2.saturating_add(rests);
-            }
-            None => tallies.push((gap.lock, computes, rests)),
-        }
+        let tally = match computes {
+            true => Tally { computes: one.count, rests: 0 },
+            false => Tally { computes: 0, rests: one.count },
+        };
+        sampled.tallies.add(gap.lock, tally);
     }
     sampled
 }

@@ -1,5 +1,6 @@
 //! Which part of a recording is replayed: all of it, or the end of a long one.
 
+use crate::survey::{ChunkSpan, LogSurvey};
 use rayon::prelude::*;
 use std::ops::Range;
 use tyrion_formats::{ChunkRef, Entry, Note, Recording};
@@ -13,10 +14,14 @@ const SEAM_NS: u64 = 100_000_000;
 /// A hold has at least three bytes.
 const LEAST_BYTES: u64 = 3;
 
-/// The chunks of events of all logs, each with the number of its log.
-pub(crate) fn chunks(logs: &[Recording]) -> Vec<(usize, &ChunkRef)> {
-    let chunks = logs.iter().enumerate();
-    chunks.flat_map(|(run, log)| log.event_chunks().iter().map(move |chunk| (run, chunk))).collect()
+/// The chunks of all logs that may have records of a time, each with the number of its log.
+pub(crate) fn chunks<'s>(
+    surveys: &'s [LogSurvey],
+    time: &Range<u64>,
+) -> Vec<(usize, &'s ChunkSpan)> {
+    let all = surveys.iter().enumerate();
+    let all = all.flat_map(|(run, survey)| survey.chunks.iter().map(move |span| (run, span)));
+    all.filter(|(_, span)| span.chunk.first_ns < time.end && span.last_ns >= time.start).collect()
 }
 
 /// When waits were recorded, monotonic ns, in the order of time, without pauses and without
@@ -53,15 +58,22 @@ fn longest(mut parts: Vec<Range<u64>>) -> Option<Range<u64>> {
 
 /// The time that is replayed, monotonic ns, of those in which everything was recorded;
 /// `None` if nothing can be.
-pub(crate) fn choose(logs: &[Recording], recorded: Vec<Range<u64>>) -> Option<Range<u64>> {
+pub(crate) fn choose(
+    logs: &[Recording],
+    surveys: &[LogSurvey],
+    recorded: Vec<Range<u64>>,
+) -> Option<Range<u64>> {
     let whole = longest(recorded).filter(|whole| !whole.is_empty())?;
-    let chunks = chunks(logs);
-    let bytes: u64 = chunks.iter().map(|(_, chunk)| u64::from(chunk.committed)).sum();
+    let all = logs.iter().flat_map(Recording::event_chunks);
+    let bytes: u64 = all.map(|chunk| u64::from(chunk.committed)).sum();
     if bytes / LEAST_BYTES <= MOST_EVENTS {
         return Some(whole);
     }
     let part_ns = ((whole.end - whole.start) / PARTS).max(1);
-    let counts = chunks.par_iter().map(|(run, chunk)| count(&logs[*run], chunk, &whole, part_ns));
+    let counted = counted(surveys, &whole, part_ns);
+    let counts = chunks(surveys, &counted)
+        .into_par_iter()
+        .map(|(run, span)| count(&logs[run], &span.chunk, &whole, part_ns));
     let counts = counts.reduce(Vec::new, |mut sum, more| {
         sum.resize(sum.len().max(more.len()), 0u64);
         sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
@@ -77,11 +89,31 @@ pub(crate) fn choose(logs: &[Recording], recorded: Vec<Range<u64>>) -> Option<Ra
     is_any.then(|| whole.start + first as u64 * part_ns..whole.end)
 }
 
+/// The end of a time, which begins with one of its parts, and of which it is known that it has
+/// too many holds and waits, from chunks that are within it; all of the time if that is not
+/// known. So parts before it need not be counted, and their chunks not be decoded.
+fn counted(surveys: &[LogSurvey], whole: &Range<u64>, part_ns: u64) -> Range<u64> {
+    let is_within =
+        |span: &ChunkSpan| span.chunk.first_ns >= whole.start && span.last_ns < whole.end;
+    let mut within: Vec<(u64, u64)> = chunks(surveys, whole)
+        .into_iter()
+        .filter(|(_, span)| is_within(span))
+        .map(|(_, span)| (span.chunk.first_ns, span.ends))
+        .collect();
+    within.par_sort_unstable();
+    let mut ends = 0u64;
+    let first = within.into_iter().rev().find(|(_, more)| {
+        ends = ends.saturating_add(*more);
+        ends > MOST_EVENTS
+    });
+    let before_ns = first.map_or(0, |(first_ns, _)| first_ns - whole.start);
+    whole.start + before_ns / part_ns * part_ns..whole.end
+}
+
 /// How many holds and waits of a chunk end in each part of the time.
 fn count(log: &Recording, chunk: &ChunkRef, whole: &Range<u64>, part_ns: u64) -> Vec<u64> {
     let mut counts = Vec::new();
-    let Ok(mut events) = log.events(chunk) else { return counts };
-    events.visit_all(|entry| {
+    log.events_again(chunk).visit_all(|entry| {
         let at_ns = match entry {
             Entry::Wait(wait) => wait.end_ns,
             Entry::Note(traced) if matches!(traced.record, Note::Hold(_)) => traced.at_ns,

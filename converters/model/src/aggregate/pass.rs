@@ -112,7 +112,7 @@ impl Question for SumQuestion<'_> {
     }
 
     fn take(&self, mut worker: SumVisitor<'_>) {
-        lock(&self.trace).add(&mut worker.tracer.sums);
+        lock(&self.trace).add(worker.tracer.finish());
         lock(&self.sampled).add(&mut worker.sampler.sums);
         worker.owned.hand_over();
         self.recorded.add_sparse(&mut worker.others.sums);

@@ -6,7 +6,7 @@ use super::{
     known::{known_class, known_thread},
     sums::WaitSums,
 };
-use crate::{filter::Window, hash::Table};
+use crate::{filter::Window, hash::Table, near::Near};
 use tyrion_formats::{HoldMode, Noted, Recording};
 use tyrion_wire::{
     cell::BUCKETS,
@@ -198,6 +198,8 @@ pub(super) struct Tracer<'a> {
     how: HoldMeasure,
     /// Since when threads wait at the end of the log, by their ids.
     pending: Table<u32, u64>,
+    /// As they are in the log.
+    wakes: Near<WakeKey, WaitSums>,
     pub(super) sums: TraceSums,
 }
 
@@ -215,7 +217,8 @@ impl<'a> Tracer<'a> {
         let how = HoldMeasure { mode: log.hold_mode(), pair_ns };
         let scope = Scope::of(log, window);
         let pending = log.pending().iter().map(|it| (it.thread, it.start_ns)).collect();
-        Tracer { log, window, scope, how, pending, sums: TraceSums::default() }
+        let (wakes, sums) = Default::default();
+        Tracer { log, window, scope, how, pending, wakes, sums }
     }
 
     /// Adds an acquisition cell.
@@ -238,20 +241,31 @@ impl<'a> Tracer<'a> {
     /// place of that of waits.
     #[inline(never)]
     pub(super) fn wake(&mut self, woken: &Noted<Wake>) {
-        let wake = &woken.record;
-        let definitions = self.log.definitions();
-        let is_wanted = self.window.holds(woken.at_ns)
-            && wake.wait_ns >= self.window.min_wait_ns
-            && definitions.sites().get(wake.site).is_some();
-        if !is_wanted {
-            return;
+        let Wake { site, waker, stack, wait_ns, .. } = woken.record;
+        if self.window.holds(woken.at_ns) && wait_ns >= self.window.min_wait_ns {
+            let gone = self.wakes.change((waker, stack, site), |sum| sum.add_wait(wait_ns));
+            if let Some((key, sums)) = gone {
+                self.put_wakes(key, &sums);
+            }
         }
-        let stack = match definitions.stacks().get(wake.stack) {
-            Some(_) => wake.stack,
-            None => EMPTY_STACK,
-        };
-        let key = (known_thread(self.log, wake.waker), stack, wake.site);
-        self.sums.wakes.entry(key).or_default().add_wait(wake.wait_ns);
+    }
+
+    #[inline(never)]
+    fn put_wakes(&mut self, (waker, stack, site): WakeKey, sums: &WaitSums) {
+        let definitions = self.log.definitions();
+        if definitions.sites().get(site).is_some() {
+            let stack = if definitions.stacks().get(stack).is_some() { stack } else { EMPTY_STACK };
+            let key = (known_thread(self.log, waker), stack, site);
+            self.sums.wakes.entry(key).or_default().add(sums);
+        }
+    }
+
+    /// The sums, once nothing more comes.
+    pub(super) fn finish(&mut self) -> &mut TraceSums {
+        for (key, sums) in self.wakes.drain() {
+            self.put_wakes(key, &sums);
+        }
+        &mut self.sums
     }
 
     /// Adds what the owner of a lock did.

@@ -122,7 +122,7 @@ impl Assembly {
                 self.place(place).add(waiter, known, &waits, of.sees_signals);
             }
         }
-        for ((place, length), count) in seen.lengths {
+        for ((place, length), count) in seen.lengths.into_counts() {
             self.place(place).took(length, count);
         }
         // Sorted, so that locks get the same numbers each time.

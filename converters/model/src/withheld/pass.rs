@@ -1,9 +1,10 @@
 //! One pass over the waits of a log, for what tells idleness from withheld work.
 
-use super::overlap::Spans;
+use super::{lengths::Lengths, overlap::Spans};
 use crate::{
     filter::Window,
     hash::Table,
+    near::Near,
     pass::{Question, Visitor},
 };
 use std::{
@@ -12,7 +13,7 @@ use std::{
 };
 use tyrion_formats::{Entry, Event, Note, Noted, Recording};
 use tyrion_wire::{
-    Outcome, WaitKind,
+    Outcome,
     cell::Cell,
     def::id::{EMPTY_STACK, UNKNOWN},
     wake::Wake,
@@ -27,8 +28,9 @@ pub(super) enum Role {
     Touches,
     /// That a condition had been signalled: not counted as a wait of its own.
     Signalled,
-    /// All there is: these are to be judged, at the place of this number.
-    Judged(u32),
+    /// All there is: these are to be judged, at the place of this number. The second one is
+    /// whether each wait tells whether what it was for came.
+    Judged(u32, bool),
 }
 
 /// Which waits the filter asks for.
@@ -89,7 +91,7 @@ pub(super) struct LogWaits {
     /// How many waits each thread had, wherever: in shallow stacks, and in deep ones.
     pub(super) waits: Vec<[u64; 2]>,
     /// How many waits at a place took about how long.
-    pub(super) lengths: Table<(u32, u8), u64>,
+    pub(super) lengths: Lengths,
     /// When threads waited, by thread and site.
     pub(super) spans: Spans<(u32, u32)>,
     /// Waits that another thread ended, by the place, the thread that did so and its stack.
@@ -117,17 +119,6 @@ impl EndedWaits {
 
 /// A place, the thread that ended waits there, and its stack.
 pub(super) type WakeKey = (u32, u32, u32);
-
-/// About how long a wait took: a number for each quarter of a power of two.
-pub(super) fn length(wait_ns: u64) -> u8 {
-    match wait_ns {
-        0..4 => wait_ns as u8,
-        _ => {
-            let power = wait_ns.ilog2();
-            (4 * power + (wait_ns >> (power - 2) & 3) as u32) as u8
-        }
-    }
-}
 
 /// What is asked of the waits of a log.
 pub(crate) struct Gather<'a> {
@@ -184,10 +175,7 @@ impl LogWaits {
         for (sum, more) in sums.zip(other.waits.into_iter().flatten()) {
             *sum = sum.saturating_add(more);
         }
-        for (key, more) in other.lengths {
-            let sum = self.lengths.entry(key).or_default();
-            *sum = sum.saturating_add(more);
-        }
+        self.lengths.merge(other.lengths);
         self.spans.add(other.spans, Some);
         for (key, more) in other.wakes {
             self.wakes.entry(key).or_default().add(&more);
@@ -209,36 +197,70 @@ pub(crate) struct WaitVisitor<'a> {
     roles: &'a [Role],
     deep: &'a [bool],
     seen: LogWaits,
+    now: CurrentThread,
     /// Who touched a site last, so that most need not be looked up.
     last_touch: Vec<u32>,
     /// By site: who waited there last, and what is not in the sums yet, for the same reason.
     last: Vec<(u32, SiteWaits)>,
+    /// By site, thread and stack, as they are in the log.
+    wakes: Near<(u32, u32, u32), EndedWaits>,
+}
+
+/// The thread whose waits come.
+#[derive(Clone, Copy)]
+struct CurrentThread {
+    /// As the records have it.
+    id: u32,
+    /// The same, or the unknown one if it is not defined.
+    known: u32,
+    /// How many waits are not in the sums yet: in shallow stacks, and in deep ones.
+    waits: [u64; 2],
 }
 
 impl<'a> WaitVisitor<'a> {
     fn new(gather: &'a Gather<'a>) -> WaitVisitor<'a> {
         let Gather { log, asked, roles, deep, .. } = gather;
         let (threads, window) = (log.definitions().threads().len().max(1), asked.window);
-        let seen = LogWaits { waits: vec![[0; 2]; threads], ..LogWaits::default() };
-        let (last_touch, last) =
-            (vec![u32::MAX; roles.len()], vec![Default::default(); roles.len()]);
-        WaitVisitor { log, asked, window, roles, deep, seen, last_touch, last }
+        WaitVisitor {
+            log,
+            asked,
+            window,
+            roles,
+            deep,
+            seen: LogWaits { waits: vec![[0; 2]; threads], ..LogWaits::default() },
+            now: CurrentThread { id: UNKNOWN, known: UNKNOWN, waits: [0; 2] },
+            last_touch: vec![u32::MAX; roles.len()],
+            last: vec![Default::default(); roles.len()],
+            wakes: Near::default(),
+        }
     }
 
     /// The thread, or the unknown one if it is not defined: made-up ids shall
     /// not take memory.
-    fn known(&self, thread: u32) -> u32 {
-        let is_known = self.log.definitions().threads().get(thread).is_some();
-        if is_known { thread } else { UNKNOWN }
+    #[inline]
+    fn known(&mut self, thread: u32) -> u32 {
+        if thread != self.now.id {
+            self.switch(thread);
+        }
+        self.now.known
     }
 
-    fn count(&mut self, thread: u32, site: u32, waits: u64) {
-        let known = self.known(thread);
-        let is_deep = self.deep.get(site as usize).copied().unwrap_or(false);
-        if let Some(sums) = self.seen.waits.get_mut(known as usize) {
-            let sum = &mut sums[usize::from(is_deep)];
-            *sum = sum.saturating_add(waits);
+    #[inline(never)]
+    fn switch(&mut self, thread: u32) {
+        if let Some(sums) = self.seen.waits.get_mut(self.now.known as usize) {
+            for (sum, more) in sums.iter_mut().zip(self.now.waits) {
+                *sum = sum.saturating_add(more);
+            }
         }
+        self.now = CurrentThread { id: thread, known: defined(self.log, thread), waits: [0; 2] };
+    }
+
+    #[inline]
+    fn count(&mut self, thread: u32, site: u32, waits: u64) {
+        self.known(thread);
+        let is_deep = self.deep.get(site as usize).copied().unwrap_or(false);
+        let sum = &mut self.now.waits[usize::from(is_deep)];
+        *sum = sum.saturating_add(waits);
     }
 
     #[inline]
@@ -250,11 +272,12 @@ impl<'a> WaitVisitor<'a> {
                 self.count(event.thread, event.site, 1);
             }
             Some(Role::Signalled) => self.signalled(event.thread, event.site, 1),
-            Some(&Role::Judged(place)) => self.judged(event, place),
+            Some(&Role::Judged(place, is_told)) => self.judged(event, place, is_told),
             None => {}
         }
     }
 
+    #[inline]
     fn touch(&mut self, thread: u32, site: u32) {
         if let Some(last) = self.last_touch.get_mut(site as usize)
             && *last != thread
@@ -265,16 +288,17 @@ impl<'a> WaitVisitor<'a> {
         }
     }
 
+    #[inline]
     fn signalled(&mut self, thread: u32, site: u32, count: u64) {
-        let waits = SiteWaits { count, ..SiteWaits::default() };
-        self.seen.sites.entry((self.known(thread), site)).or_default().add(&waits);
+        let known = self.known(thread);
+        self.add((known, site), &SiteWaits { count, ..SiteWaits::default() });
     }
 
-    fn judged(&mut self, event: &Event, place: u32) {
+    #[inline]
+    fn judged(&mut self, event: &Event, place: u32, is_told: bool) {
         self.count(event.thread, event.site, 1);
-        let key = (self.known(event.thread), event.site);
-        let kind = self.log.definitions().sites().get(event.site).map(|site| site.kind);
-        let is_told = kind == Some(WaitKind::ObjectWait) || event.outcome != Outcome::Granted;
+        let key = (self.now.known, event.site);
+        let is_told = is_told || event.outcome != Outcome::Granted;
         let is_asked = self.window.is_open() || self.window.takes(event);
         let asked_ns = if is_asked { event.wait_ns() } else { 0 };
         self.add(
@@ -289,7 +313,7 @@ impl<'a> WaitVisitor<'a> {
                 longest_ns: asked_ns,
             },
         );
-        *self.seen.lengths.entry((place, length(event.wait_ns()))).or_default() += 1;
+        self.seen.lengths.count(place, event.wait_ns());
         self.seen.spans.push(key, (event.start_ns, event.end_ns));
     }
 
@@ -305,8 +329,12 @@ impl<'a> WaitVisitor<'a> {
 
     /// What was seen, once nothing more comes.
     fn into_seen(mut self) -> LogWaits {
+        self.switch(UNKNOWN);
         for (site, (thread, sum)) in (0..).zip(&self.last) {
             self.seen.add_waits((*thread, site), sum);
+        }
+        for (key, ended) in self.wakes.drain() {
+            self.put_wakes(key, &ended);
         }
         self.seen
     }
@@ -315,21 +343,36 @@ impl<'a> WaitVisitor<'a> {
     /// of that of waits.
     #[inline(never)]
     fn wake(&mut self, woken: &Noted<Wake>) {
-        let wake = &woken.record;
-        let Some(&Role::Judged(place)) = self.roles.get(wake.site as usize) else { return };
+        let Wake { site, waker, stack, wait_ns, .. } = woken.record;
+        let Some(Role::Judged(..)) = self.roles.get(site as usize) else { return };
         let is_asked = self.asked.takes(self.known(woken.thread), woken);
-        let stack = match self.log.definitions().stacks().get(wake.stack) {
-            Some(_) => wake.stack,
+        let gone = self.wakes.change((site, waker, stack), |sum| {
+            sum.add(&EndedWaits {
+                wait_ns,
+                asked: u64::from(is_asked),
+                asked_ns: if is_asked { wait_ns } else { 0 },
+            });
+        });
+        if let Some((key, ended)) = gone {
+            self.put_wakes(key, &ended);
+        }
+    }
+
+    #[inline(never)]
+    fn put_wakes(&mut self, (site, waker, stack): (u32, u32, u32), ended: &EndedWaits) {
+        let Some(&Role::Judged(place, _)) = self.roles.get(site as usize) else { return };
+        let stack = match self.log.definitions().stacks().get(stack) {
+            Some(_) => stack,
             None => EMPTY_STACK,
         };
-        self.seen.wakes.entry((place, self.known(wake.waker), stack)).or_default().add(
-            &EndedWaits {
-                wait_ns: wake.wait_ns,
-                asked: u64::from(is_asked),
-                asked_ns: if is_asked { wake.wait_ns } else { 0 },
-            },
-        );
+        let key = (place, defined(self.log, waker), stack);
+        self.seen.wakes.entry(key).or_default().add(ended);
     }
+}
+
+/// A thread, or the unknown one if it is not defined.
+fn defined(log: &Recording, thread: u32) -> u32 {
+    if log.definitions().threads().get(thread).is_some() { thread } else { UNKNOWN }
 }
 
 impl Visitor for WaitVisitor<'_> {
@@ -354,10 +397,11 @@ impl Visitor for WaitVisitor<'_> {
                 self.count(thread, site, cell.count);
             }
             Some(Role::Signalled) => self.signalled(thread, site, cell.count),
-            Some(Role::Judged(_)) => {
+            Some(Role::Judged(..)) => {
                 self.count(thread, site, cell.count);
                 let part = self.window.part_of_cell(cell);
-                self.seen.sites.entry((self.known(thread), site)).or_default().add(&SiteWaits {
+                let key = (self.now.known, site);
+                self.seen.sites.entry(key).or_default().add(&SiteWaits {
                     count: cell.count,
                     wait_ns: cell.sum_ns,
                     asked: part.count,
@@ -368,19 +412,5 @@ impl Visitor for WaitVisitor<'_> {
             }
             None => {}
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lengths_grow_with_the_waits() {
-        let numbers: Vec<u8> = [0, 1, 3, 4, 5, 7, 8, 9, 10, 1 << 20, u64::MAX].map(length).into();
-        assert!(numbers.is_sorted(), "{numbers:?}");
-        assert_eq!(length(1 << 20) + 1, length((1 << 20) + (1 << 18)));
-        assert_eq!(length(1 << 20) + 4, length(1 << 21));
-        assert_eq!(length(u64::MAX), 255);
     }
 }

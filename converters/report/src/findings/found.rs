@@ -9,6 +9,7 @@ use super::{
 use std::collections::BTreeMap;
 use tyrion_formats::{Owners, Recording, event_log};
 use tyrion_model::{aggregate::Aggregate, filter::Filter, profile::Profile};
+use tyrion_whatif::LogSurvey;
 use tyrion_wire::WaitKind;
 
 /// What was found in the logs.
@@ -60,6 +61,9 @@ pub struct Findings<'a> {
     pub(crate) near_misses: Option<near_misses::Scan>,
     /// What threads were doing in the few snapshots that nobody asked for.
     pub snapshots: Snapshots,
+    /// What predictions need of each log; `None` if nobody asked for them, or the logs are
+    /// not of one recording.
+    pub(crate) surveys: Option<Vec<LogSurvey>>,
     /// What threads were doing in each interval, in the order of time. Empty
     /// where no thread was sampled.
     pub sampled: Vec<SampledInterval>,

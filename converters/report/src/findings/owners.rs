@@ -6,9 +6,12 @@ use super::{
 };
 use std::{
     collections::{BTreeMap, HashMap},
-    hash::{BuildHasherDefault, Hasher},
+    hash::BuildHasherDefault,
 };
-use tyrion_model::aggregate::LogIds;
+use tyrion_model::{
+    aggregate::LogIds,
+    near::{Mix, Near},
+};
 use tyrion_wire::WaitKind;
 
 /// Waits of the threads of a group, of which one of another group had the lock
@@ -34,52 +37,33 @@ pub struct OwnedWait {
 /// Waiters' group, owners' group, and site.
 type Key = (u32, u32, u32);
 
-/// The number of sums at hand without a table lookup.
-const NEAR: usize = 4096;
-
 /// Waits whose lock's owner is known, by the groups of waiter and owner, and
 /// the site: within one log.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Owners {
-    /// Those that were added to last: none, or [`NEAR`].
-    near: Vec<(Key, Delay)>,
+    near: Near<Key, Delay>,
     sums: HashMap<Key, Delay, BuildHasherDefault<Mix>>,
 }
 
 impl Owners {
-    /// Adds a wait. This is done for each one, so the sum is looked for where
-    /// the last one of a similar key was.
+    /// Adds a wait.
     #[inline]
     pub(super) fn add_wait(&mut self, key: Key, wait_ns: u64) {
-        let (waiters, owners, site) = key;
-        let at = (site ^ waiters.wrapping_mul(0x9e5) ^ owners.wrapping_mul(0x1f35)) as usize % NEAR;
-        match self.near.get_mut(at) {
-            Some((known, sum)) if *known == key => *sum += Delay { count: 1, wait_ns },
-            _ => self.replace(at, key, Delay { count: 1, wait_ns }),
+        if let Some((key, waits)) = self.near.change(key, |sum| *sum += Delay { count: 1, wait_ns })
+        {
+            self.add_waits(key, waits);
         }
     }
 
-    /// Adds folded waits.
-    pub(super) fn add_folded(&mut self, key: Key, waits: Delay) {
+    /// Adds waits, such as folded ones.
+    #[inline(never)]
+    pub(super) fn add_waits(&mut self, key: Key, waits: Delay) {
         *self.sums.entry(key).or_default() += waits;
     }
 
-    #[cold]
-    fn replace(&mut self, at: usize, key: Key, delay: Delay) {
-        self.near.resize(NEAR, Default::default());
-        if let Some(near) = self.near.get_mut(at) {
-            let (key, delay) = std::mem::replace(near, (key, delay));
-            if delay.count != 0 {
-                *self.sums.entry(key).or_default() += delay;
-            }
-        }
-    }
-
-    pub(super) fn add(&mut self, other: &Owners) {
-        let near = other.near.iter().filter(|(_, delay)| delay.count != 0);
-        for (key, more) in other.sums.iter().chain(near.map(|(key, delay)| (key, delay))) {
-            *self.sums.entry(*key).or_default() += *more;
-        }
+    pub(super) fn add(&mut self, mut other: Owners) {
+        other.sums.into_iter().for_each(|(key, waits)| self.add_waits(key, waits));
+        other.near.drain().for_each(|(key, waits)| self.add_waits(key, waits));
     }
 }
 
@@ -114,26 +98,5 @@ impl AllOwners {
         let mut rows: Vec<OwnedWait> = self.sums.into_iter().map(row).collect();
         rows.sort_unstable();
         rows
-    }
-}
-
-/// Mixes a few small numbers, as fast as can be: this is done for each wait.
-/// They are the reader's own numbers, and sites are limited by their
-/// definitions, so nobody can choose them to collide.
-#[derive(Default)]
-pub(super) struct Mix(u64);
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u32(u32::from(byte)));
-    }
-
-    #[inline]
-    fn write_u32(&mut self, number: u32) {
-        self.0 = (self.0.rotate_left(23) ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 }

@@ -109,7 +109,7 @@ impl<'a> Question for Asking<'a> {
         found.delays.iter_mut().zip(&worker.delays).for_each(|(sum, more)| *sum += *more);
         let more = found.collected_ns.iter_mut().zip(&worker.collected_ns);
         more.for_each(|(sum, ns)| *sum = sum.saturating_add(*ns));
-        found.owners.add(&worker.owners);
+        found.owners.add(worker.owners);
     }
 }
 

@@ -32,16 +32,26 @@ use tyrion_model::{
     pass::Reading,
     profile::Profile,
 };
+use tyrion_whatif::LogSurvey;
 use tyrion_wire::cell::BUCKETS;
+
+/// What is known when the logs are read once more.
+pub(super) struct FirstPass {
+    pub(super) aggregate: Aggregate,
+    pub(super) others: OtherWaits,
+    pub(super) recorded: trace::Recorded,
+    pub(super) surveys: Option<Vec<LogSurvey>>,
+}
 
 /// Reads the logs once more.
 pub(super) fn find<'a>(
     logs: &'a [Recording],
     filter: &'a Filter,
     options: &ReportOptions,
-    (aggregate, other_waits, recorded): (Aggregate, OtherWaits, trace::Recorded),
+    first: FirstPass,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Findings<'a> {
+    let FirstPass { aggregate, others: other_waits, recorded, surveys } = first;
     let groups = LockGroups::new(&aggregate.profile);
     let axis = Axis::of(logs, filter, options.phase_ns);
     let ranks = Ranks::new(&aggregate.profile, &groups, filter, options.top);
@@ -107,6 +117,7 @@ pub(super) fn find<'a>(
         chains,
         other_waits,
         near_misses: looking.map(Looking::finish),
+        surveys,
         trace: recorded,
         short_names: ShortNames::of(logs),
         program,

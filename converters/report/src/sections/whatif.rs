@@ -98,7 +98,11 @@ fn whatif(findings: &Findings<'_>, options: &ReportOptions) -> (WhatIf, String) 
         return (WhatIf::default(), String::new());
     }
     let group_of = |class: &str, name: &str| findings.groups.find(class, name);
-    let evidence = match Evidence::read(findings.logs, &group_of) {
+    let evidence = match &findings.surveys {
+        Some(surveys) => Evidence::of(findings.logs, surveys, &group_of),
+        None => Evidence::read(findings.logs, &group_of),
+    };
+    let evidence = match evidence {
         Ok(evidence) => evidence,
         Err(why) => return (WhatIf { left_out: hot.len(), ..WhatIf::default() }, why),
     };

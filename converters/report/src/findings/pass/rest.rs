@@ -31,7 +31,7 @@ impl Worker<'_, '_> {
         let owner = self.wanted.get(cell.owner as usize).filter(|_| cell.owner != 0 && shown);
         if let Some(owner) = owner {
             let waits = Delay { count: part.count, wait_ns: part.wait_ns };
-            self.owners.add_folded((wanted.group, owner.group, cell.site), waits);
+            self.owners.add_waits((wanted.group, owner.group, cell.site), waits);
         }
         let sums = &mut self.sums;
         let folded = sums.folded.get_mut(usize::from(site.distribution));
