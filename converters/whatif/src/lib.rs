@@ -25,6 +25,7 @@ mod handovers;
 mod holds;
 mod interval;
 mod locks;
+mod look;
 mod numbers;
 mod occupancy;
 mod prepare;

@@ -1,16 +1,11 @@
 //! The records of the replayed time.
 
-use crate::{numbers::Numbers, survey::LogSurvey, window};
+use crate::{look::LogLook, numbers::Numbers, survey::LogSurvey, window};
 use rayon::prelude::*;
 use std::ops::Range;
 use tyrion_formats::{ChunkRef, Entry, Note, Noted, Recording};
 use tyrion_model::{profile::State, states::StateReader};
-use tyrion_wire::{
-    Outcome, WaitKind,
-    def::id::{EMPTY_STACK, UNKNOWN},
-    holder::{FREE, Holder},
-    sample::Sample,
-};
+use tyrion_wire::{Outcome, WaitKind, holder::Holder, sample::Sample};
 
 /// A lock object as trace mode knows it: the number of its class, and its hash.
 pub(crate) type Object = (u32, u32);
@@ -45,23 +40,6 @@ pub(crate) struct Wait {
     pub(crate) owner: u32,
     /// Its stack: the number of the log, and the id in it.
     pub(crate) stack: (u32, u32),
-}
-
-/// A look at the owner of a lock that others waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct LogLook {
-    pub(crate) at_ns: u64,
-    /// The site of the wait.
-    pub(crate) site: u32,
-    /// The owner's id in the log, and its stack from the frame on that has taken the lock;
-    /// both are 0 if it was not seen.
-    pub(crate) owner: u32,
-    pub(crate) stack: u32,
-    /// Nobody had it.
-    pub(crate) is_free: bool,
-    /// What the owner did; `None` if that was not seen.
-    pub(crate) state: Option<State>,
-    pub(crate) stands_for_ns: u64,
 }
 
 /// What a thread was seen doing.
@@ -109,49 +87,6 @@ pub(crate) struct Look {
     pub(crate) computes: Option<bool>,
     pub(crate) stands_for_ns: u64,
 }
-
-impl LogLook {
-    /// A record of the log.
-    pub(crate) fn of(noted: &Noted<Holder>, log: &Recording, states: &StateReader<'_>) -> LogLook {
-        let Holder { owner, stack, above, site, stands_for_ns, .. } = noted.record;
-        // A thread that computes where it could wait for work is taken to wait: such a look
-        // has no CPU time.
-        let sample = Sample { wall_ns: 1, state: noted.record.state, stack, ..Sample::default() };
-        let is_seen = owner != UNKNOWN && stack != EMPTY_STACK;
-        LogLook {
-            at_ns: noted.at_ns,
-            site,
-            owner,
-            stack: if is_seen { without(log, stack, above) } else { EMPTY_STACK },
-            is_free: owner == UNKNOWN && noted.record.state == FREE,
-            state: is_seen.then(|| states.state(&noted.with(sample))),
-            stands_for_ns,
-        }
-    }
-
-    /// Whether the owner computed; `None` if that is not known.
-    fn computes(&self) -> Option<bool> {
-        match self.state? {
-            State::Running => Some(true),
-            State::Sleeping | State::Idle | State::Waiting | State::Parked => Some(false),
-            // Native code computes, or waits for a file or a socket: CPU times would tell.
-            State::Native | State::Blocked | State::Other => None,
-        }
-    }
-}
-
-/// A stack without so many of its innermost frames.
-fn without(log: &Recording, mut stack: u32, above: u32) -> u32 {
-    let stacks = log.definitions().stacks();
-    for _ in 0..above.min(MOST_ABOVE) {
-        let parent = stacks.get(stack).map_or(EMPTY_STACK, |frame| frame.parent);
-        stack = if parent < stack { parent } else { EMPTY_STACK };
-    }
-    stack
-}
-
-/// Stacks have fewer frames.
-const MOST_ABOVE: u32 = 4_096;
 
 impl Records {
     /// Those of a time, from the chunks that have any of it.

@@ -1,7 +1,7 @@
 //! What a pass over a log tells: how long which threads waited where, and which of its chunks
 //! are of which time, so that a replay decodes no more than the chunks that it needs.
 
-use crate::records::LogLook;
+use crate::look::LogLook;
 use std::{
     collections::HashMap,
     sync::{Mutex, PoisonError},

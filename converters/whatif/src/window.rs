@@ -130,3 +130,43 @@ fn count(log: &Recording, chunk: &ChunkRef, whole: &Range<u64>, part_ns: u64) ->
     });
     counts
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tyrion_formats::ChunkRef;
+
+    fn span(first_ns: u64, last_ns: u64, ends: u64) -> ChunkSpan {
+        let chunk = ChunkRef {
+            offset: 0,
+            first_ns,
+            len: 0,
+            committed: 0,
+            sequence: 0,
+            lane: 0,
+            thread: 0,
+            checksum: 0,
+            sealed: true,
+            whole: true,
+            in_bursts: false,
+        };
+        ChunkSpan { chunk, last_ns, ends }
+    }
+
+    #[test]
+    fn no_more_is_counted_than_the_end_that_has_too_much() {
+        let chunks = |list: &[(u64, u64, u64)]| {
+            let chunks = list.iter().map(|&(first, last, ends)| span(first, last, ends)).collect();
+            [LogSurvey { chunks, ..LogSurvey::default() }]
+        };
+        let most = MOST_EVENTS;
+        let surveys = chunks(&[(100, 190, most), (205, 300, 1), (233, 320, most), (340, 399, 1)]);
+        assert_eq!(counted(&surveys, &(100..400), 10), 230..400, "from the part that it begins in");
+        // It would reach beyond the time, so it does not count as a whole.
+        assert_eq!(counted(&surveys, &(100..390), 10), 200..390);
+        assert_eq!(counted(&surveys, &(210..330), 10), 210..330, "it is all that there is");
+        let counted: Vec<u64> =
+            super::chunks(&surveys, &(195..310)).iter().map(|it| it.1.chunk.first_ns).collect();
+        assert_eq!(counted, [205, 233]);
+    }
+}
