@@ -227,6 +227,14 @@ impl Withheld {
         (judged.evidence.waits != 0).then_some(judged.why)
     }
 
+    /// When the last wait at the place of this stack of `log`, the `run`-th, ended, monotonic ns;
+    /// 0 if that is not known. Of several logs, it is that of the last one.
+    pub fn last_ns(&self, (run, log): (usize, &Recording), stack: u32) -> u64 {
+        let place = self.logs.get(run).and_then(|of_log| self.find_place(of_log, log, stack));
+        let judged = place.and_then(|place| self.judged.get(place as usize));
+        judged.map_or(0, |judged| judged.evidence.last_ns)
+    }
+
     fn is_withheld_at(&self, place: usize) -> bool {
         self.judged.get(place).is_some_and(|it| it.verdict() == Verdict::Withheld)
     }

@@ -8,6 +8,7 @@
 mod answer;
 mod changes;
 mod matching;
+mod places;
 mod rates;
 mod scaled;
 #[cfg(test)]
@@ -15,7 +16,8 @@ mod tests;
 mod view;
 
 pub use answer::{
-    Amount, Change, Diff, Document, LockAmount, LockChange, Presence, SCHEMA, Side, StackChange,
+    Amount, Change, Diff, Document, LockAmount, LockChange, PlaceChange, Presence, SCHEMA, Side,
+    StackChange,
 };
 pub use matching::Matching;
 pub use rates::{Measure, Per};
@@ -113,6 +115,7 @@ impl<'f> Pair<'f> {
         let figures = [self.before, self.after].map(Figures::of);
         let mut locks = changes::locks(&figures, &rates);
         let mut stacks = changes::stacks(self, terms.matching, &rates);
+        let (withheld, mut places) = places::find(self, &rates);
         let count =
             |state: Presence| locks.iter().filter(|lock| lock.change.state == state).count();
         let mut diff = Diff {
@@ -121,6 +124,7 @@ impl<'f> Pair<'f> {
             before: Side::of(self.before, &figures[0], &rates.before),
             after: Side::of(self.after, &figures[1], &rates.after),
             total: changes::total(&figures, &rates),
+            withheld,
             appeared: count(Presence::Appeared) as u64,
             vanished: count(Presence::Vanished) as u64,
             most_improved: locks.iter().find(|lock| lock.change.by() < 0.0).cloned(),
@@ -129,7 +133,8 @@ impl<'f> Pair<'f> {
         };
         diff.locks_left_out = cut(&mut locks, options);
         diff.stacks_left_out = cut(&mut stacks, options);
-        (diff.locks, diff.stacks) = (locks, stacks);
+        diff.places_left_out = cut(&mut places, options);
+        (diff.locks, diff.stacks, diff.places) = (locks, stacks, places);
         Ok(diff)
     }
 }

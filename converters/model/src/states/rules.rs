@@ -95,7 +95,7 @@ pub(super) fn read(roles: impl Iterator<Item = Role>) -> Says {
 pub(super) fn role(class: &str, method: &str) -> Role {
     let waits_for_work =
         |(of, methods): &&(&str, &[&str])| *of == class && methods.contains(&method);
-    if WAITS_FOR_WORK.iter().any(|rule| waits_for_work(&rule)) {
+    if WAITS_FOR_WORK.iter().any(|rule| waits_for_work(&rule)) || POLLS.contains(&method) {
         return Role::WaitsForWork;
     }
     if PROBES.contains(&class) {
@@ -142,6 +142,10 @@ const ACQUIRES: &[&str] = &["acquire", "doAcquire", "tryAcquire", "reacquire"];
 /// How queues are waited at for what somebody puts in.
 const TAKE: &[&str] = &["take", "poll", "takeFirst", "takeLast", "pollFirst", "pollLast"];
 
+/// How methods are called that wait in a system's selector, in whatever package a copy of the
+/// library lies.
+const POLLS: &[&str] = &["epollWait", "epollWait0", "keventWait"];
+
 /// Methods that wait for work, by class: whose threads are in them have nothing
 /// to do.
 const WAITS_FOR_WORK: &[(&str, &[&str])] = &[
@@ -166,15 +170,12 @@ const WAITS_FOR_WORK: &[(&str, &[&str])] = &[
     // reads with a time limit call too, is none.
     ("sun.nio.ch.SelectorImpl", &["lockAndDoSelect", "select"]),
     ("sun.nio.ch.EPoll", &["wait"]),
-    ("sun.nio.ch.EPollArrayWrapper", &["epollWait"]),
     ("sun.nio.ch.KQueue", &["poll"]),
     ("sun.nio.ch.WEPoll", &["wait"]),
     ("sun.nio.ch.Iocp", &["getQueuedCompletionStatus"]),
     ("sun.nio.ch.PollSelectorImpl", &["poll"]),
     ("sun.nio.ch.PollArrayWrapper", &["poll0"]),
     ("sun.nio.ch.WindowsSelectorImpl$SubSelector", &["poll0"]),
-    ("io.netty.channel.epoll.Native", &["epollWait", "epollWait0"]),
-    ("io.netty.channel.kqueue.Native", &["keventWait"]),
     // Connections to come.
     ("java.net.PlainSocketImpl", &["socketAccept"]),
     ("java.net.DualStackPlainSocketImpl", &["accept0", "waitForNewConnection"]),
@@ -237,6 +238,8 @@ mod tests {
             "sun.nio.ch.Net.poll sun.nio.ch.NioSocketImpl.park sun.nio.ch.NioSocketImpl.timedAccept \
              sun.nio.ch.NioSocketImpl.accept java.net.ServerSocket.implAccept",
             "io.netty.channel.epoll.Native.epollWait io.netty.channel.epoll.EpollEventLoop.run",
+            "a.shaded.io.netty.channel.epoll.Native.epollWait a.shaded.EpollEventLoop.run",
+            "sun.nio.ch.EPollArrayWrapper.epollWait sun.nio.ch.EPollSelectorImpl.doSelect",
         ] {
             assert_eq!(says(frames), Says::WaitsForWork, "{frames}");
         }

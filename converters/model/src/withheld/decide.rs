@@ -266,11 +266,12 @@ fn one_another_text(evidence: &Evidence) -> String {
 type Rule = fn(&Evidence) -> Option<Why>;
 
 /// The rules, in the order in which they are asked.
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 12] = [
     no_program_frame,
     hands_over,
     asked,
     other_objects,
+    pool_loop,
     above_work,
     ended_by,
     once,
@@ -321,6 +322,12 @@ fn asked(evidence: &Evidence) -> Option<Why> {
         () if is_one && others < again.div_ceil(2) => Why::TimedOut,
         () => Why::Unanswered,
     })
+}
+
+/// Where a pool's thread has nothing of the program's but its beginning, it waits for a task.
+fn pool_loop(evidence: &Evidence) -> Option<Why> {
+    let is_pool = evidence.queue == Queue::Takes && evidence.is_outermost && !evidence.crosses;
+    is_pool.then_some(Why::QueueLoop)
 }
 
 /// Whoever has something that others wait for is at work, and so is whoever wants it: far from

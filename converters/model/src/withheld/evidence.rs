@@ -7,6 +7,8 @@ pub struct Evidence {
     pub waits: u64,
     /// Their durations added up, in ns.
     pub wait_ns: u64,
+    /// When the last one ended, monotonic ns of its log; 0 if that is not known.
+    pub last_ns: u64,
     /// Of how many the log tells whether what they were for came: `Object.wait`
     /// always, conditions where the agent saw signals, parks never.
     pub told: u64,
@@ -152,7 +154,8 @@ impl Evidence {
         let others_ns = self.woken_ns.saturating_sub(self.by_insiders_ns);
         let is_most = !is_less(others_ns, 1, 2, self.wait_ns);
         let is_nearly_all = is_most && is_part(self.by_insiders_ns, 1, 10, self.woken_ns);
-        !self.crosses && (self.is_shallow() || is_nearly_all && self.is_of_framework())
+        let is_of_framework = self.queue == Queue::Takes && self.is_of_framework();
+        !self.crosses && (self.is_shallow() || is_nearly_all && is_of_framework)
     }
 
     /// Whether the stack may be that of a framework's loop: always the same.

@@ -3,7 +3,7 @@
 use super::{
     evidence::{DEEPER_FRAMES, Evidence, Overlap, Queue},
     pass::SiteWaits,
-    places::{StackShape, asks, puts},
+    places::{StackShape, asks, puts, puts_own},
 };
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -91,6 +91,7 @@ impl PlaceSums {
         let sums = &mut self.sums;
         sums.waits = sums.waits.saturating_add(waits.count);
         sums.wait_ns = sums.wait_ns.saturating_add(waits.wait_ns);
+        sums.last_ns = sums.last_ns.max(waits.last_ns);
         sums.told = sums.told.saturating_add(waits.told);
         sums.timed_out = sums.timed_out.saturating_add(waits.timed_out);
         let nameless = if waiter.is_nameless { waits.count } else { 0 };
@@ -105,7 +106,7 @@ impl PlaceSums {
         sums.is_outermost = shape.is_outermost();
         sums.queue = match method {
             _ if *takes => Queue::Takes,
-            (_, calls) if puts(calls) => Queue::Puts,
+            (at, calls) if puts(calls) || puts_own(at, calls) => Queue::Puts,
             _ => Queue::None,
         };
         sums.asks = asks(&method.1);

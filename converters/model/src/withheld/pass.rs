@@ -67,6 +67,8 @@ pub(super) struct SiteWaits {
     pub(super) asked: u64,
     pub(super) asked_ns: u64,
     pub(super) longest_ns: u64,
+    /// When the last one ended, monotonic ns; 0 if that is not known.
+    pub(super) last_ns: u64,
 }
 
 impl SiteWaits {
@@ -78,6 +80,7 @@ impl SiteWaits {
         self.asked = self.asked.saturating_add(more.asked);
         self.asked_ns = self.asked_ns.saturating_add(more.asked_ns);
         self.longest_ns = self.longest_ns.max(more.longest_ns);
+        self.last_ns = self.last_ns.max(more.last_ns);
     }
 }
 
@@ -311,6 +314,7 @@ impl<'a> WaitVisitor<'a> {
                 asked: u64::from(is_asked),
                 asked_ns,
                 longest_ns: asked_ns,
+                last_ns: event.end_ns,
             },
         );
         self.seen.lengths.count(place, event.wait_ns());

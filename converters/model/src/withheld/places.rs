@@ -193,6 +193,18 @@ pub(super) fn puts(calls: &str) -> bool {
     method.is_some_and(|(_, method)| PUTS.contains(&method))
 }
 
+/// Whether a method of the program, `com.acme.JobQueue.put`, puts something into a queue of its
+/// own, by how it is called, and waits there for room.
+pub(super) fn puts_own(at: &str, calls: &str) -> bool {
+    let waits = calls == "java.lang.Object.wait"
+        || calls.starts_with("java.util.concurrent.locks.") && calls.contains(".await");
+    let method = at.split('(').next().unwrap_or_default().rsplit('.').next().unwrap_or_default();
+    waits && OWN_PUTS.contains(&method)
+}
+
+/// What programs call it to put something into a queue.
+const OWN_PUTS: [&str; 4] = ["put", "offer", "enqueue", "push"];
+
 /// Whether the packages of two classes begin with the same two names, or are short and equal.
 fn is_of_one_maker(one: &str, other: &str) -> bool {
     let maker = |class: &str| -> Vec<String> {

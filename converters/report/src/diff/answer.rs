@@ -34,6 +34,9 @@ pub struct Diff {
     pub after: Side,
     /// All locks together.
     pub total: Change<Amount>,
+    /// All waits together that are for no lock and keep threads from work, before or after, as
+    /// `withheld` of a report counts them. `rate` is per second or acquisition, as in `total`.
+    pub withheld: Change<Amount>,
     /// How many locks threads waited for after, but not before.
     pub appeared: u64,
     /// How many locks threads waited for before, but not after.
@@ -42,6 +45,10 @@ pub struct Diff {
     pub most_improved: Option<LockChange>,
     /// The lock whose wait increased most. `null` if none did.
     pub most_worsened: Option<LockChange>,
+    /// By place, those of `withheld`, the greatest change first.
+    pub places: Vec<PlaceChange>,
+    /// How many more there are.
+    pub places_left_out: usize,
     /// By lock and kind of wait, the greatest change first, whatever its sign; those whose
     /// change is not known come last.
     pub locks: Vec<LockChange>,
@@ -162,6 +169,16 @@ pub struct LockChange {
     pub change: Change<LockAmount>,
 }
 
+/// How the waits at a place that are for no lock changed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PlaceChange {
+    /// The method that waits: the innermost one of the program.
+    pub place: String,
+    /// Its change.
+    #[serde(flatten)]
+    pub change: Change<Amount>,
+}
+
 /// How the waits in a stack changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StackChange {
@@ -200,6 +217,17 @@ impl<T> Change<T> {
     /// The same; `None` if it is not known.
     pub(super) fn known_by(&self) -> Option<f64> {
         self.change_rate_ns.or(self.change_rate_waits)
+    }
+}
+
+impl Diff {
+    /// Whether waits for no lock are more than those for locks, before or after.
+    pub fn is_about_other_waits(&self) -> bool {
+        let most = |change: &Change<Amount>| {
+            let sides = [&change.before, &change.after].into_iter().flatten();
+            sides.filter_map(|it| it.rate_ns.or(it.rate_waits)).fold(0.0, f64::max)
+        };
+        most(&self.withheld) > most(&self.total)
     }
 }
 

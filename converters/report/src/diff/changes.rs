@@ -18,14 +18,14 @@ use tyrion_wire::WaitKind;
 
 /// Waits before they are divided.
 #[derive(Clone, Copy, Debug, Default)]
-struct WaitTotals {
-    waits: u64,
-    wait_ns: u64,
-    max_ns: u64,
+pub(super) struct WaitTotals {
+    pub(super) waits: u64,
+    pub(super) wait_ns: u64,
+    pub(super) max_ns: u64,
 }
 
 impl WaitTotals {
-    fn add(&mut self, other: WaitTotals) {
+    pub(super) fn add(&mut self, other: WaitTotals) {
         self.waits = self.waits.saturating_add(other.waits);
         self.wait_ns = self.wait_ns.saturating_add(other.wait_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
@@ -39,7 +39,7 @@ impl WaitTotals {
         }
     }
 
-    fn amount(self, divisor: Option<f64>, measure: Measure) -> Amount {
+    pub(super) fn amount(self, divisor: Option<f64>, measure: Measure) -> Amount {
         let of_ns = divisor.filter(|_| measure == Measure::Wait);
         Amount {
             waits: self.waits,
@@ -53,7 +53,7 @@ impl WaitTotals {
 
 /// The change from one amount to another. What is not there has waited for
 /// nothing.
-fn changed<T>(
+pub(super) fn changed<T>(
     [before, after]: [Option<T>; 2],
     measure: Measure,
     amount: fn(&T) -> &Amount,
@@ -80,7 +80,7 @@ fn changed<T>(
 }
 
 /// For sorting: the greatest changes first, unknown ones last.
-fn magnitude<T>(change: &Change<T>) -> Reverse<(bool, u64)> {
+pub(super) fn magnitude<T>(change: &Change<T>) -> Reverse<(bool, u64)> {
     // Positive numbers sort by their bits.
     let by = change.known_by();
     Reverse((by.is_some(), by.map_or(0, |by| by.abs().to_bits())))

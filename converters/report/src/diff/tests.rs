@@ -425,3 +425,38 @@ fn a_picture_of_nothing_says_so() {
     picture.write(&mut out).unwrap();
     assert!(String::from_utf8(out).unwrap().contains("no waits after"));
 }
+
+/// Three workers want what a pool has so many of: each waits so long, one after another.
+fn pool(wait_ms: u64) -> Recording {
+    const MS: u64 = 1_000_000;
+    const POOL: LockSpec = (WaitKind::ObjectWait, ("a.Pool", ""));
+    const BORROW: [&str; 3] = ["a.Worker.run:20", "a.Pool.borrow:42", "java.lang.Object.wait:300"];
+    let mut log = Crafted::new(2 * SECOND);
+    for _ in 0..20 {
+        for worker in ["worker-1", "worker-2", "worker-3"] {
+            log.wait(worker, &BORROW, POOL, wait_ms * MS, "");
+            log.pass(wait_ms * MS);
+        }
+    }
+    log.finish("pool.log")
+}
+
+#[test]
+fn what_hurts_leads_lock_or_not() {
+    let (before, after) = ([pool(20)], [pool(2)]);
+    let filter = Filter::default();
+    let (before, after) = (found(&before, &filter), found(&after, &filter));
+    let pair = Pair { before: &before, after: &after };
+    let diff = pair.diff(&Terms::default(), &ReportOptions::default()).unwrap();
+    assert!(diff.is_about_other_waits() && diff.locks.is_empty());
+    let [place] = &diff.places[..] else { panic!("{:?}", diff.places) };
+    assert_eq!(place.place, "a.Pool.borrow");
+    assert_eq!(place.change, diff.withheld);
+    let rate = |side: &Option<Amount>| side.as_ref().unwrap().rate_ns.unwrap();
+    // 60 waits in two seconds.
+    assert_eq!((rate(&diff.withheld.before), rate(&diff.withheld.after)), (6e8, 6e7));
+    let view = view(&diff);
+    let Some(crate::view::Part::Facts(facts)) = view.parts.first() else { panic!("{view:?}") };
+    let names: Vec<&str> = facts.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names[2..4], ["other waits", "wait"], "what hurts comes first");
+}

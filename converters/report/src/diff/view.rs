@@ -1,6 +1,8 @@
 //! What changed, for eyes.
 
-use super::{Amount, Change, Diff, LockChange, Measure, Per, Presence, Side, StackChange};
+use super::{
+    Amount, Change, Diff, LockChange, Measure, Per, PlaceChange, Presence, Side, StackChange,
+};
 use crate::{
     cells::{change, ns_change, ns_rate, percent, shown},
     sections::{
@@ -37,13 +39,21 @@ pub fn view(diff: &Diff) -> View {
         parts.extend(lacking);
         return View { parts };
     }
-    if diff.locks.is_empty() {
+    if diff.locks.is_empty() && diff.places.is_empty() {
         parts.push(Part::Text("No thread waited for a lock, neither before nor after.".to_owned()));
         return View { parts };
     }
     parts.extend(chance(diff).map(Part::Text));
+    let others = (!diff.places.is_empty()).then(|| Part::Table(places(diff)));
+    // What hurts comes first.
+    let (first, last) = match diff.is_about_other_waits() {
+        true => (others, None),
+        false => (None, others),
+    };
+    parts.extend(first);
     parts.push(Part::Table(locks(diff)));
     parts.push(Part::Table(stacks(diff)));
+    parts.extend(last);
     View { parts }
 }
 
@@ -64,7 +74,15 @@ fn facts(diff: &Diff) -> Vec<(String, TableCell)> {
     }
     let mut fact = |name: &str, text: String| facts.push((name.to_owned(), TableCell::Text(text)));
     let (compared, terms) = (compared(diff.measure), (diff.measure, diff.per));
-    fact(compared, told(&diff.total, |amount| amount, terms));
+    let of_locks = (compared, &diff.total);
+    let of_others = (!diff.places.is_empty()).then_some(("other waits", &diff.withheld));
+    let all = match diff.is_about_other_waits() {
+        true => [of_others, Some(of_locks)],
+        false => [Some(of_locks), of_others],
+    };
+    for (name, change) in all.into_iter().flatten() {
+        fact(name, told(change, |amount| amount, terms));
+    }
     for (name, lock) in
         [("most improved", &diff.most_improved), ("most worsened", &diff.most_worsened)]
     {
@@ -196,6 +214,22 @@ fn lock(lock: &LockChange, measure: Measure) -> Row {
         cells.push(p99_ns.map_or(TableCell::Unknown, TableCell::Ns));
     }
     Row { cells, details: Vec::new() }
+}
+
+fn places(diff: &Diff) -> Table {
+    let mut columns = vec![PLACE];
+    columns.extend(change_columns(diff.measure));
+    let row = |it: &PlaceChange| {
+        let mut cells = vec![TableCell::name(&it.place)];
+        cells.extend(changes(&it.change, |amount| amount, diff.measure));
+        Row { cells, details: Vec::new() }
+    };
+    Table {
+        title: title("Waits for no lock that keep threads from work", diff),
+        columns,
+        rows: diff.places.iter().map(row).collect(),
+        left_out: diff.places_left_out,
+    }
 }
 
 fn stacks(diff: &Diff) -> Table {

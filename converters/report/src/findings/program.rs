@@ -44,6 +44,18 @@ impl ProgramCode {
         scored.max_by_key(|(key, _)| *key).map(|(_, frame)| frame)
     }
 
+    /// The same, and what of the program's own code called it: what is innermost may be a
+    /// helper. `com.acme.Sleep.now(Sleep.java:3) < com.acme.Shop.sell(Shop.java:12)`.
+    pub fn place(&self, frames: &[String]) -> Option<String> {
+        let own = self.frame(frames)?;
+        let outer = frames.iter().skip_while(|frame| *frame != own).skip(1);
+        let method = |frame: &str| frame.split('(').next().map(str::to_owned);
+        let mut callers =
+            outer.filter(|it| class_of(it).is_some_and(|it| self.score(it).is_some()));
+        let caller = callers.find(|caller| method(caller) != method(own));
+        Some(caller.map_or_else(|| own.to_owned(), |caller| format!("{own} < {caller}")))
+    }
+
     /// How surely a class is the program's own, if it is.
     fn score(&self, class: &str) -> Option<usize> {
         if is_jdk(class) {

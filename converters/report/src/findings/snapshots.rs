@@ -40,7 +40,8 @@ pub struct SnapshotRow {
     /// The innermost frame that is not the JDK's: `com.acme.Foo.bar(Foo.java:12)`; empty if
     /// there is none.
     pub place: String,
-    /// The innermost frame of the program's own code; empty if there is none, or none is known.
+    /// The innermost frame of the program's own code, ` < ` and what of it called that; empty if
+    /// there is none, or none is known.
     pub own: String,
     /// For how long, ns.
     pub wall_ns: u64,
@@ -103,7 +104,7 @@ impl SnapshotSums {
                 let frames = names.stack(stack);
                 let tells = |frame: &&String| !is_jdk(frame) && !names::is_machinery(frame);
                 let place = frames.iter().find(tells).cloned().unwrap_or_default();
-                (place, program.frame(&frames).unwrap_or_default().to_owned())
+                (place, program.place(&frames).unwrap_or_default())
             });
             let sum = self.0.entry((thread, state, is_pinned, place.clone())).or_default();
             *sum = sum.saturating_add(wall_ns);

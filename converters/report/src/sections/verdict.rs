@@ -20,7 +20,9 @@ mod words;
 
 use super::overview::Overview;
 use crate::{
-    About, Answer, Findings, InBrief, ReportOptions, Section, View, findings::GroupTime, view::Part,
+    About, Answer, Findings, InBrief, ReportOptions, Section, View,
+    findings::{GroupTime, thread_group},
+    view::Part,
 };
 use codes::Codes;
 pub use codes::{Advice, Kind};
@@ -52,6 +54,8 @@ const NOTHING_OF_A_GROUP: f64 = 0.03;
 const LITTLE: f64 = 0.05;
 /// The same for a single group of threads.
 const LITTLE_OF_A_GROUP: f64 = 0.1;
+/// Whoever loses more than this share to locks does hardly anything else.
+const MOST: f64 = 0.5;
 /// Groups that waited for less than this part of the recording are not considered by
 /// themselves: a thread may live for a moment, and wait all that time; and one that has next to
 /// nothing to do may have lost much of that when classes were loaded.
@@ -242,7 +246,7 @@ impl Verdict {
         } else if self.loses_more_to_other_waits() {
             Finding::OtherWaits
         } else if is_below(NOTHING, NOTHING_OF_A_GROUP)
-            || self.wait_ns < findings.recorded_ns() / PART_OF_ALL
+            || contended_ns(findings) < findings.recorded_ns() / PART_OF_ALL
         {
             Finding::NotLocks
         } else if is_below(LITTLE, LITTLE_OF_A_GROUP) {
@@ -262,8 +266,28 @@ impl Verdict {
     fn loses_more_to_other_waits(&self) -> bool {
         let is_much =
             |loss: &WithheldLoss| loss.lost_share >= LITTLE && loss.wait_ns > self.wait_ns;
-        self.withheld.as_ref().is_some_and(is_much)
+        self.withheld.as_ref().is_some_and(|loss| is_much(loss) && !self.is_for_locks(loss))
     }
+
+    /// Whether those who end these waits lose most of their own time to locks: that is what the
+    /// others wait for in the end.
+    fn is_for_locks(&self, loss: &WithheldLoss) -> bool {
+        let Some(most) = self.most_lost.as_ref().filter(|group| group.lost_share >= MOST) else {
+            return false;
+        };
+        let is_theirs = match &loss.woken_by {
+            Some(by) => thread_group(&by.threads) == most.threads,
+            // Whoever empties a queue is somebody else than who waits for room in it.
+            None => loss.why == "hands-over",
+        };
+        // Where the chain is known, it says more.
+        loss.root.is_none() && is_theirs
+    }
+}
+
+/// How long all threads waited for locks, as far as that is on the axis.
+fn contended_ns(findings: &Findings<'_>) -> u64 {
+    findings.group_times.iter().fold(0, |sum, group| sum.saturating_add(group.contended_ns))
 }
 
 /// Whether the filter leaves out some waits for locks.

@@ -20,7 +20,7 @@ import tyrion.support.Json;
  */
 final class Striped implements Scenario {
     private static final int CLIENTS = 8;
-    private static final int ENTRIES = 40;
+    private static final int ENTRIES = 100;
     private static final int MEETINGS = 20;
     private static final int KEPT_MILLIS = 2;
     private static final int MEETING_MILLIS = 3;

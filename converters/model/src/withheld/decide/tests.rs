@@ -103,6 +103,7 @@ fn scenarios() -> Vec<(&'static str, Evidence, Why)> {
         (
             "the same of a framework with more frames",
             Evidence {
+                queue: Queue::Takes,
                 frames: 7,
                 woken_ns: 30 * S,
                 by_insiders_ns: S,
@@ -114,6 +115,7 @@ fn scenarios() -> Vec<(&'static str, Evidence, Why)> {
         (
             "the same with so many that it may be work",
             Evidence {
+                queue: Queue::Takes,
                 frames: 9,
                 woken_ns: 30 * S,
                 by_insiders_ns: S,

@@ -14,8 +14,8 @@ use tyrion_wire::WaitKind;
 /// Pauses of the garbage collector are what a program suffers from if they take this share of
 /// the time, and more than locks do.
 const COLLECTIONS: f64 = 0.25;
-/// Threads are free if they waited for work for this part of the recording, all together.
-const FREE: u64 = 20;
+/// Threads are free if they waited for work for this part of the time that others slept.
+const FREE: f64 = 0.25;
 
 /// What slows the program, in one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -226,7 +226,8 @@ fn of_lock(lock: &GuiltyLock) -> Codes {
         Cause::Collections => (Kind::CollectsGarbage, Advice::LessGarbage),
         Cause::OwnerNotRunning => (Kind::Processors, Advice::FewerThreads),
         Cause::FewPermits => (Kind::Wait, Advice::LargerPool),
-        Cause::Initialization => (Kind::Lock, Advice::InitializeEarlier),
+        // Another thread initializes the class: that is no lock that code takes.
+        Cause::Initialization => (Kind::Wait, Advice::InitializeEarlier),
         Cause::ManyAcquisitions | Cause::HandOver => (Kind::Lock, Advice::TakeLessOften),
         _ if lock.kinds.first() == Some(&WaitKind::Semaphore.name()) => {
             (Kind::Wait, Advice::LargerPool)
@@ -247,8 +248,10 @@ fn of_lock(lock: &GuiltyLock) -> Codes {
 }
 
 fn of_instead(instead: &Instead, overview: &Overview) -> Codes {
-    // What sleeps waits for nobody, but where nobody is free, others may wait for it.
-    let is_free = overview.threads.idle_ns >= overview.duration_ns / FREE;
+    // What sleeps waits for nobody; but where nobody is free, others may wait for it.
+    // Virtual threads that wait have no carrier, and are not seen.
+    let is_free = !instead.has_virtual_threads
+        && overview.threads.idle_ns as f64 >= FREE * instead.sleep_ns as f64;
     let (kind, advice) = match instead.activity {
         Activity::FewProcessors => (Kind::Processors, Advice::FewerThreads),
         Activity::Computing | Activity::ComputingOnSome => (Kind::Computes, Advice::ProfileCpu),

@@ -419,7 +419,9 @@ fn cause(lock: &GuiltyLock, kind: WaitKind, holds: Option<&Holds>, machine: &Mac
     if kind == WaitKind::Semaphore {
         return Cause::FewPermits;
     }
-    let Some(holds) = holds else { return Cause::Unknown };
+    let Some(holds) = holds else {
+        return if machine.is_crowded() { Cause::OwnerNotRunning } else { Cause::Unknown };
+    };
     let hold_ns = holds.hold_ns as f64 / holds.acquisitions as f64;
     let (wait_ns, queue) = (lock.mean_wait_ns as f64, lock.waiting_threads.max(1) as f64);
     let met_ns = Moments::of(&holds.histogram).met_ns();

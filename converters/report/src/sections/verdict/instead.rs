@@ -61,6 +61,12 @@ pub struct Instead {
     pub place: String,
     /// The share of that time that goes there.
     pub place_share: Option<f64>,
+    /// How long threads slept, all together, as far as they were seen.
+    #[serde(skip)]
+    pub sleep_ns: u64,
+    /// Whether the logs tell of virtual threads.
+    #[serde(skip)]
+    pub has_virtual_threads: bool,
 }
 
 impl Instead {
@@ -78,7 +84,17 @@ impl Instead {
             _ => (String::new(), None),
         };
         let (cores, runnable_threads) = (machine.cores(), machine.runnable);
-        Instead { activity, cores, runnable_threads, place, place_share }
+        let sleep_ns = states.as_ref().map_or(0, |states| states.of_state(State::Sleeping));
+        let has_virtual_threads = findings.profile().threads.iter().any(|it| it.is_virtual);
+        Instead {
+            activity,
+            cores,
+            runnable_threads,
+            place,
+            place_share,
+            sleep_ns,
+            has_virtual_threads,
+        }
     }
 }
 

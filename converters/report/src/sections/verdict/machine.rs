@@ -17,6 +17,11 @@ const STARVED: f64 = 1.5;
 /// and so many more.
 const STARVED_THREADS: f64 = 0.5;
 
+/// So many threads that want to run are many.
+const CROWD: f64 = 4.0;
+/// They are a crowd if there are so many for each processor.
+const CROWDED: f64 = 3.0;
+
 /// The processors, and how much of them the program used.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Machine {
@@ -80,6 +85,15 @@ impl Machine {
         self.is_used_up() || self.is_busy() && self.is_starved()
     }
 
+    /// Whether far more of its threads want to run than there are processors, of which it uses
+    /// as much as it gets: then whoever has a lock waits for a processor, too.
+    pub(super) fn is_crowded(&self) -> bool {
+        let (Some(runnable), Some(processors)) = (self.runnable, self.processors) else {
+            return false;
+        };
+        self.is_short_of_processors() && runnable >= CROWDED * processors as f64
+    }
+
     /// Whether this program used all processors.
     pub(super) fn is_used_up(&self) -> bool {
         self.share().is_some_and(|share| share >= SATURATED)
@@ -112,7 +126,12 @@ impl Machine {
 fn runnable(findings: &Findings<'_>) -> Option<f64> {
     let duration_ns = findings.axis.duration_ns.max(1) as f64;
     let running_ns = findings.aggregate.state(State::Running).wall_ns as f64;
-    findings.profile().has_samples.then_some(running_ns / duration_ns)
+    let seen_ns = findings.snapshots.of_state(State::Running) as f64;
+    match findings.profile().has_samples {
+        true => Some(running_ns / duration_ns),
+        // Snapshots are few: only many threads are told from chance.
+        false => Some(seen_ns / duration_ns).filter(|threads| *threads >= CROWD),
+    }
 }
 
 /// The share of the machine's processors that was in use, if all logs have it.

@@ -48,7 +48,10 @@ pub(super) fn find(findings: &Findings<'_>) -> Option<Pinned> {
         carriers,
         pinned,
         place: place.to_owned(),
-        own_place: if own == place { String::new() } else { own.to_owned() },
+        own_place: match own.split(" < ").next() {
+            Some(own) if own != place => own.to_owned(),
+            _ => String::new(),
+        },
         place_share: share(ns, all_ns),
     })
 }

@@ -128,6 +128,8 @@ fn unanswered(findings: &Findings<'_>) -> Option<Unanswered> {
         }
         let crowd = places.entry(place_in(log, pending.stack)).or_default();
         if waited_ns > crowd.longest_ns {
+            crowd.last_ns = judged.last_ns(of_log, pending.stack);
+            crowd.half_ns = log.end_ns().saturating_sub(waited_ns / 2);
             let own = findings.program.frame(&Names(log).stack(pending.stack)).map(str::to_owned);
             crowd.own_place = own.unwrap_or_default();
         }
@@ -136,6 +138,8 @@ fn unanswered(findings: &Findings<'_>) -> Option<Unanswered> {
         crowd.was_returned |= why == Some(Why::OneAnother);
     }
     let all = places.into_iter().filter(|(_, crowd)| crowd.count > 1 || !crowd.is_whole_life);
+    // Where others still got what they wanted, somebody answers.
+    let all = all.filter(|(_, crowd)| crowd.last_ns < crowd.half_ns);
     // Of equal ones the first by name.
     let most = all.rev().max_by_key(|(_, crowd)| crowd.waited_ns);
     most.map(|(place, crowd)| crowd.finish(place))
@@ -148,6 +152,9 @@ struct Crowd {
     waited_ns: u64,
     longest_ns: u64,
     own_place: String,
+    /// When the last wait there ended, and the middle of the longest one that did not.
+    last_ns: u64,
+    half_ns: u64,
     /// How many there are of each group.
     groups: BTreeMap<String, u64>,
     class: String,

@@ -124,8 +124,9 @@ fn meanwhile(findings: &Findings<'_>, threads: &str) -> Option<(String, f64)> {
         name == threads || thread_group(&name) == threads
     };
     for sample in profile.samples.iter().filter(|it| it.state != State::Idle && is_of(it.thread)) {
-        let own = names::own_frame(profile, sample.stack);
-        add(own.map_or_else(String::new, |at| names::frame(profile, at)), sample.wall_ns);
+        let frames = names::stack(profile, sample.stack);
+        let own = || names::own_frame(profile, sample.stack).map(|at| names::frame(profile, at));
+        add(findings.program.place(&frames).or_else(own).unwrap_or_default(), sample.wall_ns);
     }
     if !profile.has_samples {
         let at_work = findings.snapshots.of_threads(threads);

@@ -287,6 +287,14 @@ fn method(frame: &str, short: &ShortNames) -> String {
     name(&short.method(frame))
 }
 
+/// A place and the one that called it, both of the program: `own < caller`.
+fn both(own: &str, short: &ShortNames) -> String {
+    match own.split_once(" < ") {
+        Some((own, caller)) => called_from(method(own, short), caller, short),
+        None => method(own, short),
+    }
+}
+
 /// A place in a library, and where the program's own code called it, if that is known.
 fn called_from(place: String, own: &str, short: &ShortNames) -> String {
     match method(own, short) {

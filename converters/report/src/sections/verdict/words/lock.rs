@@ -112,6 +112,13 @@ pub(super) fn advice(lock: &GuiltyLock, machine: &Machine, short: &ShortNames) -
             let taken = taken + &plus_minus(lock.acquisitions_error.unwrap_or(0));
             format!("→ Take it less often, or split it. It is held briefly, but {taken} times.")
         }
+        Cause::OwnerNotRunning if hold.is_empty() => {
+            let (want, used) =
+                (machine.runnable.unwrap_or(0.0), machine.used().unwrap_or_default());
+            format!(
+                "→ Run fewer threads, or add processors: {want:.0} threads want to run, it used {used}."
+            )
+        }
         Cause::OwnerNotRunning => format!(
             "→ Run fewer threads, or add processors: held {hold}, waited {wait}: its owner was not \
              running."

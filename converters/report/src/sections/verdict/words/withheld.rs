@@ -5,7 +5,7 @@ use super::{
         machine::Machine,
         withheld::{Root, WithheldLoss},
     },
-    called_from, method, name,
+    both, called_from, method, name,
 };
 use crate::{cells::percent, findings::short_names::ShortNames, sections::withheld::WokenBy};
 use tyrion_model::units::{counted, duration};
@@ -49,7 +49,10 @@ fn place(loss: &WithheldLoss, short: &ShortNames) -> String {
 fn busy(loss: &WithheldLoss, short: &ShortNames) -> String {
     match loss.meanwhile.as_str() {
         "" => String::new(),
-        at => format!(" It is mostly in {}: {}.", method(at, short), percent(loss.meanwhile_share)),
+        at => {
+            let (place, share) = (both(at, short), percent(loss.meanwhile_share));
+            format!(" It is mostly in {}: {share}.", place.trim_end_matches(','))
+        }
     }
 }
 
