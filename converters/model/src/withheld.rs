@@ -210,12 +210,18 @@ impl Withheld {
     /// have ended; else by what is called there.
     pub fn is_asked(&self, (run, log): (usize, &Recording), kind: WaitKind, stack: u32) -> bool {
         let Some(of_log) = self.logs.get(run).filter(|_| is_judged(kind)) else { return false };
+        let is_asking = || {
+            let shape = of_log.shapes.shape(log, stack);
+            places::is_asking(&of_log.shapes.method(log, &shape).1)
+        };
         match self.why((run, log), stack) {
-            Some(why) => why.verdict() == Verdict::Withheld,
-            None => {
-                let shape = of_log.shapes.shape(log, stack);
-                places::is_asking(&of_log.shapes.method(log, &shape).1)
-            }
+            Some(why) if why.verdict() == Verdict::Withheld => true,
+            // The few waits that ended tell little of one that does not.
+            Some(
+                Why::Once | Why::Coordinates | Why::ManyThings | Why::AllAtOnce | Why::Nothing,
+            )
+            | None => is_asking(),
+            Some(_) => false,
         }
     }
 

@@ -160,7 +160,10 @@ fn of_waiting(stuck: &Stuck) -> Codes {
 fn of_unanswered(stuck: &Unanswered) -> Codes {
     Codes {
         kind: Kind::NobodyAnswers,
-        name: if stuck.class.is_empty() { stuck.place.clone() } else { stuck.class.clone() },
+        name: match stuck.class.as_str() {
+            "" => stuck.place.clone(),
+            class => format!("{class} in {}", stuck.place),
+        },
         holder: String::new(),
         waiter: stuck.place.clone(),
         waiter_own: stuck.own_place.clone(),

@@ -152,8 +152,11 @@ fn sampled(states: &StateSums, machine: &Machine) -> Activity {
         return Activity::Idle;
     }
     let waiting = states.of_state(State::Waiting).saturating_add(states.of_state(State::Parked));
+    // Who was seen running now and then does not compute.
+    let running = machine.cores().unwrap_or(want);
+    let running_ns = if running >= IDLE_CORES { states.of_state(State::Running) } else { 0 };
     let all = [
-        (states.of_state(State::Running), Activity::ComputingOnSome),
+        (running_ns, Activity::ComputingOnSome),
         (states.of_state(State::Native), Activity::Native),
         (states.of_state(State::Sleeping), Activity::Sleeping),
         (waiting, Activity::Waiting),
