@@ -7,7 +7,7 @@
 //! holds; as long as it waits, it holds that.
 
 use super::is_blocked;
-use crate::findings::trace::{Nesting, Recorded, recordings};
+use crate::findings::trace::{Nesting, TraceFindings, recordings};
 use std::collections::{BTreeMap, HashMap};
 use tyrion_formats::Recording;
 use tyrion_model::describe::Names;
@@ -83,7 +83,7 @@ pub(in crate::sections) fn pending(logs: &[Recording]) -> Vec<(u32, Pending)> {
 type ThreadKey = (u32, u64);
 
 /// The threads that wait for locks, and who has those.
-pub(super) fn blocked(logs: &[Recording], recorded: &Recorded) -> Vec<BlockedThread> {
+pub(super) fn blocked(logs: &[Recording], recorded: &TraceFindings) -> Vec<BlockedThread> {
     let mut list: Vec<BlockedThread> = pending(logs)
         .into_iter()
         .filter(|(_, pending)| is_blocked(pending))
@@ -181,7 +181,7 @@ impl<'a> Holders<'a> {
     fn new(
         logs: &[Recording],
         recordings: &'a [u32],
-        recorded: &Recorded,
+        recorded: &TraceFindings,
         blocked: &[BlockedThread],
         asleep: &impl Fn(u32, u32) -> Option<usize>,
     ) -> Self {
