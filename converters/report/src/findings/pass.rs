@@ -30,7 +30,7 @@ use worker::DelayVisitor;
 
 /// Whether waits of this kind are for something to happen.
 pub(super) fn is_idle(kind: WaitKind) -> bool {
-    matches!(kind, WaitKind::ObjectWait | WaitKind::Condition | WaitKind::Park)
+    kind.is_idle()
 }
 
 /// Whether a thread is one that the JVM runs for itself: what it does is not

@@ -122,10 +122,7 @@ pub(super) fn blocked(logs: &[Recording], recorded: &TraceFindings) -> Vec<Block
 
 impl BlockedThread {
     fn new(logs: &[Recording], run: u32, pending: Pending) -> BlockedThread {
-        let may_end = matches!(
-            pending.kind,
-            WaitKind::Lock | WaitKind::LockRead | WaitKind::LockWrite | WaitKind::Semaphore
-        );
+        let may_end = pending.kind.is_contention() && pending.kind != WaitKind::Monitor;
         let is_timed = |log: &Recording| may_end && is_timed(log, pending.stack);
         let is_for_ever = !logs.get(run as usize).is_some_and(is_timed);
         BlockedThread { run, pending, owner: None, waits_for: None, is_sure: false, is_for_ever }
