@@ -16,13 +16,13 @@ use crate::{
 };
 use blocks::{Blocks, ExitForm};
 pub use calls::acquisition;
-use calls::{Acquisition, call_site, implements_locks, notification, notifies};
+use calls::{Acquisition, call_site, notification, notifies};
 use tyrion_bytecode::naming::{self, Body};
 use tyrion_bytecode::{
     Around, ClassFile, Code, Exit, Instruction, Instrumented, Member, Method, MethodPlan, Op, Pc,
     Protected, Reason, instrument, opcode,
 };
-use tyrion_wire::{WaitKind, def::place_flag};
+use tyrion_wire::{WaitKind, def::place_flag, lock_flavor::implements_locks};
 
 /// Where the program takes a lock: an instruction of one version of a method.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -9,6 +9,7 @@ use jvmti_bindings::sys::{
     jvmti::{self, jvmtiError},
 };
 use std::{ffi::c_uchar, ptr};
+use tyrion_wire::lock_flavor::LOCK_CLASSES;
 
 const SYNCHRONIZED: jint = 0x20;
 const MONITORENTER: u8 = 0xc2;
@@ -90,9 +91,7 @@ impl Ti {
     }
 
     fn mentions_lock_classes(&self, class: Object<'_>) -> bool {
-        const LOCKS: [&[u8]; 2] =
-            [b"java/util/concurrent/locks/", b"java/util/concurrent/Semaphore"];
-        self.constants_mention(class, &LOCKS).unwrap_or(true)
+        self.constants_mention(class, &LOCK_CLASSES.map(str::as_bytes)).unwrap_or(true)
     }
 
     /// Whether one of these texts stands in a class's constants, as they are now;

@@ -29,6 +29,7 @@ use tyrion_plan::{
 use tyrion_wire::{
     WaitKind,
     def::{id, place_flag},
+    lock_flavor::implements_locks,
 };
 
 /// How many frames a lock's own machinery has at most.
@@ -73,9 +74,8 @@ impl Way {
             Way::Park => match class.strip_prefix(UTIL).unwrap_or_default() {
                 // How conditions park on JDK 17 and later.
                 b"ForkJoinPool;" => method().is_some_and(|name| name.ends_with(b"edBlock")),
-                name => {
-                    name.starts_with(b"locks/")
-                        || name.starts_with(b"Semaphore")
+                _ => {
+                    implements_locks(class.strip_prefix(b"L").unwrap_or_default())
                         || PARKING.contains(&class)
                         || is_within_system(class)
                 }

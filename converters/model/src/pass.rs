@@ -12,7 +12,7 @@ mod pieces;
 
 pub use made::{Pass, made};
 
-use pieces::{Part, Piece};
+use pieces::{Piece, PieceSet};
 use std::{
     sync::{
         Mutex, MutexGuard, PoisonError,
@@ -261,7 +261,9 @@ pub fn run(log: &Recording, question: &impl Question, reading: Reading<'_>) -> V
     let begin = Instant::now();
     let order = question.order();
     let parts = match order {
-        Order::ByThread => vec![Part { pieces: pieces::by_thread(log, &reading), until_ns: None }],
+        Order::ByThread => {
+            vec![PieceSet { pieces: pieces::by_thread(log, &reading), until_ns: None }]
+        }
         Order::InTime => pieces::in_time(log, &reading),
     };
     // One for each worker, whichever of them first has something to do.

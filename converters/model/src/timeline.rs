@@ -170,7 +170,7 @@ impl<'a> Timeline<'a> {
     /// Those of `body`.
     pub fn in_time(&self, body: TakeSpan<'_>) -> io::Result<()> {
         let readable = self.readable();
-        let all = read::Wanted { threads: None, with_trace: true };
+        let all = read::ItemFilter { threads: None, with_trace: true };
         let mut now = Vec::new();
         for span in cut::spans(&readable, &self.chunks, all, self.at_a_time) {
             let next = chunks::collect(&readable, &self.chunks, all, &span);

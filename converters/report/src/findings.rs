@@ -30,7 +30,7 @@ pub mod trace;
 pub use axis::Axis;
 pub use busy::GroupTime;
 pub use chains::{ChainStep, End as ChainEnd, WaitChain, WaitChains, WithheldChains};
-pub use collections::Collected;
+pub use collections::CollectorTime;
 pub use delay::{Delay, Delays};
 pub use facts::{LogFacts, processors};
 pub use found::{Distributions, Findings, Phase, ThreadBlame, Threads, Timelines};
@@ -43,7 +43,7 @@ pub use sampled::SampledInterval;
 pub use snapshots::{SnapshotRow, Snapshots};
 
 use crate::options::ReportOptions;
-use trace::{Collecting, Recorded};
+use trace::{TraceFindings, TraceQuestion};
 use tyrion_formats::Recording;
 use tyrion_model::{
     aggregate::{aggregate_judging, work_bytes as profile_bytes},
@@ -70,14 +70,14 @@ pub fn find<'a>(
 ) -> Findings<'a> {
     let predicts = options.what_if && Evidence::check_logs(logs).is_ok();
     let besides = logs.iter().map(|log| {
-        let both = (Collecting::of(log), predicts.then(|| Survey::new(log)));
+        let both = (TraceQuestion::of(log), predicts.then(|| Survey::new(log)));
         (both.0.is_some() || both.1.is_some()).then_some(both)
     });
-    let besides: Vec<Option<(Option<Collecting<'_>>, Option<Survey<'_>>)>> = besides.collect();
+    let besides: Vec<Option<(Option<TraceQuestion<'_>>, Option<Survey<'_>>)>> = besides.collect();
     let (aggregate, judged) = aggregate_judging(logs, filter, &besides, progress);
     let (collecting, surveys): (Vec<_>, Vec<_>) =
         besides.into_iter().map(Option::unwrap_or_default).unzip();
-    let recorded = Recorded::of(collecting);
+    let recorded = TraceFindings::of(collecting);
     let surveys: Option<Vec<LogSurvey>> =
         surveys.into_iter().map(|survey| survey.map(Survey::finish)).collect();
     let others = OtherWaits::find(logs, filter, judged);

@@ -3,7 +3,7 @@
 use crate::{
     coarse::Coarse,
     question::Question,
-    replay::{Estimate, Recorded},
+    replay::{Estimate, ReplayInput},
     totals::RecordingTotals,
 };
 use tyrion_formats::Recording;
@@ -13,7 +13,7 @@ use tyrion_model::units;
 #[derive(Clone, Copy)]
 pub(crate) struct Basis<'a> {
     pub(crate) logs: &'a [Recording],
-    pub(crate) recorded: &'a Recorded,
+    pub(crate) recorded: &'a ReplayInput,
     /// How long the recording was on and the program worked, in ns.
     pub(crate) whole_ns: u64,
     pub(crate) estimate: &'a Estimate,
@@ -83,7 +83,7 @@ fn processors(recorded: Option<u32>, cpu_ns: Option<f64>, question: &Question) -
 }
 
 /// Where threads rest.
-fn rest(recorded: &Recorded) -> String {
+fn rest(recorded: &ReplayInput) -> String {
     if recorded.places.is_some() && recorded.looks.iter().any(|of| of.computes().is_some()) {
         return "How much of the time threads computed while they held locks is known from looks at \
                 owners; the rest of the program's CPU time was used outside, by all threads alike."

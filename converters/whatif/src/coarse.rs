@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 /// The question.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct CoarseQuestion<'a> {
     pub(crate) group: u32,
     /// One lock of the group, by id.
     pub(crate) lock: Option<u32>,
@@ -55,7 +55,7 @@ struct Shape {
 pub(crate) fn estimate(
     totals: &RecordingTotals,
     numbers: &Numbers,
-    asked: &Asked<'_>,
+    asked: &CoarseQuestion<'_>,
 ) -> Result<Coarse, String> {
     let group = totals.groups.get(&asked.group).ok_or(NOTHING)?;
     if group.waited.is_empty() && group.taken.is_empty() {
@@ -98,7 +98,7 @@ fn shape(
     totals: &RecordingTotals,
     group: &GroupTotals,
     numbers: &Numbers,
-    asked: &Asked<'_>,
+    asked: &CoarseQuestion<'_>,
 ) -> Result<Shape, String> {
     if totals.lacks.threads {
         return Err("it is not known which threads waited for it".to_owned());
@@ -159,7 +159,7 @@ fn as_many(weights: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// How many times as much work the processors can do if a share of the work is saved.
-fn processors_bound(totals: &RecordingTotals, asked: &Asked<'_>, saved: f64) -> f64 {
+fn processors_bound(totals: &RecordingTotals, asked: &CoarseQuestion<'_>, saved: f64) -> f64 {
     let processors = asked.processors.or(totals.processors);
     let (Some(processors), Some(cpu_ns)) = (processors, totals.cpu_ns) else {
         return f64::INFINITY;

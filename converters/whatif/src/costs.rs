@@ -7,7 +7,7 @@ use crate::{
     occupancy::{LONG_NS, Occupancy},
     script::{Script, Step, What},
     tally::Tallies,
-    timeline::Sampled,
+    timeline::ThreadSamples,
 };
 
 /// The scheduler lets a thread run for some ms, so shorter gaps were hardly ever
@@ -48,7 +48,7 @@ impl Shares {
 
     /// From samples: by script outside locks, by lock while one was held. `None` if
     /// threads were not sampled often enough.
-    pub(crate) fn seen(sampled: &[Sampled], locks: usize) -> Option<Shares> {
+    pub(crate) fn seen(sampled: &[ThreadSamples], locks: usize) -> Option<Shares> {
         let all = Tallies::sum(sampled.iter().map(|of| &of.tallies));
         let (outside_all, inside_all) = (all.of(NONE), all.inside());
         let mut any = outside_all;
@@ -145,7 +145,7 @@ impl Costs {
     pub(crate) fn new(
         shares: Shares,
         scripts: &[Script],
-        sampled: Option<&[Sampled]>,
+        sampled: Option<&[ThreadSamples]>,
         (occupancy, processors): (&Occupancy, Option<u32>),
         probe_ns: f64,
     ) -> Costs {
@@ -204,7 +204,7 @@ impl Costs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{tally::Tally, timeline::Gap};
+    use crate::{tally::SnapshotTally, timeline::Gap};
 
     fn gap(lock: u32, amount: u64) -> Step {
         Step { what: What::Gap, is_shared: false, probes: 0, lock, amount }
@@ -265,12 +265,12 @@ mod tests {
     }
 
     /// By lock: how often threads computed, and rested.
-    fn sampled(counts: &[(u32, u64, u64)]) -> Sampled {
+    fn sampled(counts: &[(u32, u64, u64)]) -> ThreadSamples {
         let mut tallies = Tallies::default();
         for &(lock, computes, rests) in counts {
-            tallies.add(lock, Tally { computes, rests });
+            tallies.add(lock, SnapshotTally { computes, rests });
         }
-        Sampled { tallies, wall_ns: 1_000, cpu_ns: 250, group: 0 }
+        ThreadSamples { tallies, wall_ns: 1_000, cpu_ns: 250, group: 0 }
     }
 
     #[test]
@@ -278,7 +278,7 @@ mod tests {
         let seen = [
             sampled(&[(NONE, 5, 15), (0, 20, 0)]),
             sampled(&[(NONE, 1, 2), (1, 2, 2)]),
-            Sampled { group: 1, ..Sampled::default() },
+            ThreadSamples { group: 1, ..ThreadSamples::default() },
         ];
         let shares = Shares::seen(&seen, 3).unwrap();
         let all = 6.0 / 23.0;
@@ -294,7 +294,7 @@ mod tests {
         let line: &[u64] = &[10_000_000; 4];
         let (scripts, occupancy) = scripts(&[line, line]);
         let shares = Shares::uniform(2, 0, 1.0, 1.0);
-        let whole = Sampled { wall_ns: 1_000, cpu_ns: 1_000, ..Sampled::default() };
+        let whole = ThreadSamples { wall_ns: 1_000, cpu_ns: 1_000, ..ThreadSamples::default() };
         let seen = [whole, sampled(&[])];
         let of = |processors| {
             let world = (&occupancy, Some(processors));

@@ -48,7 +48,7 @@ pub(crate) struct World {
 
 /// The change of some of the locks.
 #[derive(Clone, Copy)]
-pub(crate) struct Changed<'a> {
+pub(crate) struct LockChange<'a> {
     pub(crate) change: Change,
     /// By lock: whether it is changed.
     pub(crate) locks: &'a [bool],
@@ -67,7 +67,7 @@ pub(crate) enum Until {
 
 /// The result of a replay.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Replayed {
+pub(crate) struct ReplayResult {
     /// How long it took, in ns.
     pub(crate) ns: u64,
     /// How often each lock was taken.
@@ -111,7 +111,7 @@ struct Actor {
 pub(crate) struct Engine<'a> {
     material: Material<'a>,
     world: World,
-    changed: Option<Changed<'a>>,
+    changed: Option<LockChange<'a>>,
     until: Until,
     actors: Vec<Actor>,
     queues: Vec<Queue>,
@@ -121,14 +121,14 @@ pub(crate) struct Engine<'a> {
     steps_left: u64,
     taken: u64,
     is_over: bool,
-    replayed: Replayed,
+    replayed: ReplayResult,
 }
 
 impl<'a> Engine<'a> {
     pub(crate) fn new(
         material: Material<'a>,
         world: World,
-        changed: Option<Changed<'a>>,
+        changed: Option<LockChange<'a>>,
         until: Until,
     ) -> Engine<'a> {
         let (scripts, locks) = (material.scripts, material.locks);
@@ -146,11 +146,11 @@ impl<'a> Engine<'a> {
             steps_left: steps.saturating_mul(MOST_ROUNDS).saturating_add(MORE_STEPS),
             taken: 0,
             is_over: false,
-            replayed: Replayed {
+            replayed: ReplayResult {
                 taken: vec![0; locks.len()],
                 last_ns: vec![0; locks.len()],
                 done_ns: vec![0.0; scripts.len()],
-                ..Replayed::default()
+                ..ReplayResult::default()
             },
         };
         engine.change_locks();
@@ -158,7 +158,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Runs until the end.
-    pub(crate) fn run(mut self) -> Replayed {
+    pub(crate) fn run(mut self) -> ReplayResult {
         let most_ns = match self.until {
             Until::Time(ns) | Until::Taken(_, ns) => ns,
         };

@@ -38,7 +38,7 @@ pub(crate) fn add_holds(logs: &[Recording], records: &mut Records) {
         let from = records.looked.partition_point(|look| look.lock < lock);
         let to = records.looked.partition_point(|look| look.lock <= lock);
         let looked = &records.looked[from..to];
-        let of = OfLock { lock, waits: &waits, looked, interrupts: &interrupts };
+        let of = LockEvidence { lock, waits: &waits, looked, interrupts: &interrupts };
         holds.extend(of.spans().into_iter().map(|span| Hold {
             thread: span.thread,
             end_ns: span.end_ns,
@@ -106,7 +106,7 @@ impl Interrupts {
 
 /// A thread has a lock, and has it until somebody else does, or until a known time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Span {
+struct EstimatedHold {
     thread: u32,
     start_ns: u64,
     end_ns: u64,
@@ -129,7 +129,7 @@ struct Sighting {
 impl Sighting {
     /// When the hold ended, if somebody waited for it all along: before the next thread got
     /// it, by the usual time in which nobody has it.
-    fn end_ns(&self, next: &Sighting, waiting: &Waiting, free: f64) -> Option<u64> {
+    fn end_ns(&self, next: &Sighting, waiting: &WaitStarts, free: f64) -> Option<u64> {
         let is_known = next.is_grant && waiting.is_any(self.last_ns, next.first_ns);
         let waited_ns = next.first_ns - self.last_ns;
         is_known.then(|| next.first_ns - (waited_ns as f64 * free) as u64)
@@ -147,7 +147,7 @@ impl Sighting {
 }
 
 /// What is known of one lock.
-struct OfLock<'a> {
+struct LockEvidence<'a> {
     lock: u32,
     /// In the order of their ends.
     waits: &'a [Wait],
@@ -156,11 +156,11 @@ struct OfLock<'a> {
     interrupts: &'a Interrupts,
 }
 
-impl OfLock<'_> {
+impl LockEvidence<'_> {
     /// The holds, none of which overlaps another one.
-    fn spans(&self) -> Vec<Span> {
+    fn spans(&self) -> Vec<EstimatedHold> {
         let sightings = self.sightings();
-        let waiting = Waiting::of(self.waits);
+        let waiting = WaitStarts::of(self.waits);
         let free = self.free_share();
         let pairs = || sightings.iter().zip(sightings.iter().skip(1).map(Some).chain([None]));
         let known = pairs().filter_map(|(seen, next)| {
@@ -168,7 +168,7 @@ impl OfLock<'_> {
             Some(end_ns - seen.first_ns)
         });
         let usual_ns = median(known.collect());
-        let mut spans: Vec<Span> = Vec::with_capacity(sightings.len());
+        let mut spans: Vec<EstimatedHold> = Vec::with_capacity(sightings.len());
         for (seen, next) in pairs() {
             let before_ns = spans.last().map_or(0, |span| span.end_ns);
             let start_ns = seen.start_ns(before_ns, next);
@@ -187,7 +187,12 @@ impl OfLock<'_> {
             let most_ns = self.interrupts.next_ns(seen.thread, self.lock, after_ns);
             let end_ns = end_ns.min(most_ns).max(seen.last_ns).max(start_ns);
             if end_ns > start_ns || seen.is_grant {
-                spans.push(Span { thread: seen.thread, start_ns, end_ns, stack: seen.stack });
+                spans.push(EstimatedHold {
+                    thread: seen.thread,
+                    start_ns,
+                    end_ns,
+                    stack: seen.stack,
+                });
             }
         }
         spans
@@ -252,15 +257,15 @@ const MOST_FREE: f64 = 0.9;
 const NOWHERE: (u32, u32) = (u32::MAX, 0);
 
 /// Since when threads waited.
-struct Waiting {
+struct WaitStarts {
     ends: Vec<u64>,
     /// By wait: the earliest start of it and of those that end later.
     starts: Vec<u64>,
 }
 
-impl Waiting {
+impl WaitStarts {
     /// Of waits in the order of their ends.
-    fn of(waits: &[Wait]) -> Waiting {
+    fn of(waits: &[Wait]) -> WaitStarts {
         let waits = waits.iter().filter(|wait| is_for_lock(wait.kind));
         let (ends, mut starts): (Vec<u64>, Vec<u64>) =
             waits.map(|wait| (wait.end_ns, wait.start_ns)).unzip();
@@ -269,7 +274,7 @@ impl Waiting {
             earliest = earliest.min(*start_ns);
             *start_ns = earliest;
         }
-        Waiting { ends, starts }
+        WaitStarts { ends, starts }
     }
 
     /// The earliest start of the waits that end at this moment or later.

@@ -5,14 +5,14 @@ use crate::{
     assumptions::{self, Basis},
     candidates,
     change::Change,
-    coarse::{self, Asked, Coarse, NO_READERS},
-    engine::Changed,
+    coarse::{self, Coarse, CoarseQuestion, NO_READERS},
+    engine::LockChange,
     locks::{GroupOf, Lock, Sharing},
     numbers::Numbers,
     prepare,
     question::Question,
     reads,
-    replay::{LEAST_LOOKS, Recorded},
+    replay::{LEAST_LOOKS, ReplayInput},
     script::What,
     survey::{LogSurvey, Survey},
     totals::RecordingTotals,
@@ -33,7 +33,7 @@ pub struct Evidence<'a> {
     logs: &'a [Recording],
     numbers: Numbers,
     totals: RecordingTotals,
-    recorded: Result<Recorded, String>,
+    recorded: Result<ReplayInput, String>,
 }
 
 /// With fewer acquisitions there is no prediction.
@@ -148,7 +148,7 @@ impl<'a> Evidence<'a> {
         reads: &dyn Fn(u32) -> bool,
     ) -> Result<Coarse, String> {
         let Question { group, change, processors, .. } = *question;
-        let asked = Asked { group, lock, change, processors, reads };
+        let asked = CoarseQuestion { group, lock, change, processors, reads };
         coarse::estimate(&self.totals, &self.numbers, &asked)
     }
 
@@ -181,7 +181,7 @@ impl<'a> Evidence<'a> {
         }
         let alone = |id: u32| {
             let one = wanted(recorded, question.group, Some(id));
-            let changed = Changed { change: question.change, locks: &one, reads: &read };
+            let changed = LockChange { change: question.change, locks: &one, reads: &read };
             one.contains(&true).then(|| recorded.usual_gain(changed, &locks, processors))?
         };
         let basis = Basis {
@@ -228,7 +228,7 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    fn is_reading(&self, recorded: &Recorded, place: u32, question: &Question) -> bool {
+    fn is_reading(&self, recorded: &ReplayInput, place: u32, question: &Question) -> bool {
         let pattern = question.reads.as_ref();
         match &recorded.places {
             Some(names) => {
@@ -239,7 +239,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// Places as text, in their order.
-    fn named(&self, recorded: &Recorded, places: BTreeSet<u32>) -> Vec<String> {
+    fn named(&self, recorded: &ReplayInput, places: BTreeSet<u32>) -> Vec<String> {
         match &recorded.places {
             Some(names) => {
                 let named = places.iter().filter_map(|&place| names.get(place as usize));
@@ -252,7 +252,7 @@ impl<'a> Evidence<'a> {
 
 impl Evidence<'_> {
     /// The effect on threads that take locks, by name.
-    fn threads(&self, recorded: &Recorded, ratios: &[Option<f64>]) -> Vec<ThreadGain> {
+    fn threads(&self, recorded: &ReplayInput, ratios: &[Option<f64>]) -> Vec<ThreadGain> {
         let mut groups: BTreeMap<&str, (u64, u64, f64)> = BTreeMap::new();
         for (script, ratio) in recorded.scripts.iter().zip(ratios) {
             let thread =
@@ -287,13 +287,13 @@ enum Unable {
 }
 
 /// By lock: whether it is of a group, or the one of it with an id.
-fn wanted(recorded: &Recorded, group: u32, id: Option<u32>) -> Vec<bool> {
+fn wanted(recorded: &ReplayInput, group: u32, id: Option<u32>) -> Vec<bool> {
     let is_wanted = |lock: &Lock| lock.group == Some(group) && id.is_none_or(|id| lock.id == id);
     recorded.locks.list.iter().map(is_wanted).collect()
 }
 
 /// Whether these locks can be changed in this way, and there are enough acquisitions.
-fn check_change(recorded: &Recorded, locks: &[bool], change: Change) -> Result<(), Unable> {
+fn check_change(recorded: &ReplayInput, locks: &[bool], change: Change) -> Result<(), Unable> {
     let of = |counts: &[u64]| -> u64 {
         counts.iter().zip(locks).filter(|it| *it.1).map(|it| *it.0).sum()
     };
@@ -333,7 +333,7 @@ fn check_change(recorded: &Recorded, locks: &[bool], change: Change) -> Result<(
 }
 
 /// The places where these locks are taken.
-fn places(recorded: &Recorded, locks: &[bool]) -> BTreeSet<u32> {
+fn places(recorded: &ReplayInput, locks: &[bool]) -> BTreeSet<u32> {
     let steps = recorded.scripts.iter().flat_map(|script| &script.steps);
     let taken = steps
         .filter(|step| step.what == What::Acquire && locks.get(step.lock as usize) == Some(&true));

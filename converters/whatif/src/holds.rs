@@ -10,7 +10,7 @@ use tyrion_wire::WaitKind;
 
 /// A hold from its beginning to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct HoldSpan {
     pub(crate) start_ns: u64,
     pub(crate) end_ns: u64,
     pub(crate) lock: u32,
@@ -32,9 +32,9 @@ pub(crate) struct Break {
 
 /// What a thread did with locks.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct ThreadHolds {
     /// In the order of their ends.
-    pub(crate) spans: Vec<Span>,
+    pub(crate) spans: Vec<HoldSpan>,
     pub(crate) breaks: Vec<Break>,
     /// The ends of holds of locks that no other thread used, ascending.
     pub(crate) private_ns: Vec<u64>,
@@ -44,8 +44,8 @@ pub(crate) struct Held {
 const MOST_WAITS: usize = 64;
 
 /// From the records of one thread, both in the order of their ends.
-pub(crate) fn held(holds: &[Hold], waits: &[Wait], locks: &Locks) -> Held {
-    let mut held = Held::default();
+pub(crate) fn held(holds: &[Hold], waits: &[Wait], locks: &Locks) -> ThreadHolds {
+    let mut held = ThreadHolds::default();
     for hold in holds {
         let Some(lock) = locks.of_hold(hold) else {
             held.private_ns.push(hold.end_ns);
@@ -53,7 +53,7 @@ pub(crate) fn held(holds: &[Hold], waits: &[Wait], locks: &Locks) -> Held {
         };
         let kind = locks.kind_at(hold.place).unwrap_or(WaitKind::Monitor);
         let start_ns = began(hold, lock, kind, waits, locks, &mut held.breaks);
-        held.spans.push(Span {
+        held.spans.push(HoldSpan {
             start_ns,
             end_ns: hold.end_ns,
             lock,
@@ -110,7 +110,7 @@ fn interrupts(wait: &Wait, lock: u32, kind: WaitKind, locks: &Locks) -> bool {
 }
 
 /// The spans that began with a wait: for each of the waits the number of its span.
-pub(crate) fn acquired(spans: &[Span], waits: &[Wait], locks: &Locks) -> Vec<Option<usize>> {
+pub(crate) fn acquired(spans: &[HoldSpan], waits: &[Wait], locks: &Locks) -> Vec<Option<usize>> {
     let mut by_lock: Vec<(u32, u64, usize)> =
         spans.iter().enumerate().map(|(at, span)| (span.lock, span.end_ns, at)).collect();
     by_lock.sort_unstable();

@@ -10,7 +10,7 @@ pub(crate) const UNKNOWN: u32 = 0;
 
 /// A thread.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Thread {
+pub(crate) struct NumberedThread {
     /// Represents all virtual threads: trace mode does not tell them apart.
     pub(crate) is_all_virtual: bool,
     /// Its name; if a pool has numbered it, with a star for the number.
@@ -26,7 +26,7 @@ const JVMS_GROUPS: [&str; 2] = ["system", "InnocuousThreadGroup"];
 /// What the names of the agent's threads begin with.
 const AGENTS: &str = "tyrion-";
 
-impl Thread {
+impl NumberedThread {
     /// For how long it lived in these times, in ns.
     pub(crate) fn lived_ns(&self, times: &[Range<u64>]) -> u64 {
         let inside = |time: &Range<u64>| {
@@ -43,7 +43,7 @@ pub(crate) struct Numbers {
     threads_of: Vec<Vec<u32>>,
     classes_of: Vec<Vec<u32>>,
     /// By number.
-    pub(crate) threads: Vec<Thread>,
+    pub(crate) threads: Vec<NumberedThread>,
     /// A log and an id in it of each class, by number.
     classes: Vec<(u32, u32)>,
 }
@@ -51,7 +51,7 @@ pub(crate) struct Numbers {
 impl Numbers {
     pub(crate) fn new(logs: &[Recording]) -> Numbers {
         let mut numbers = Numbers {
-            threads: vec![Thread::default()],
+            threads: vec![NumberedThread::default()],
             classes: vec![(0, 0)],
             ..Numbers::default()
         };
@@ -87,7 +87,7 @@ impl Numbers {
                 let is_jvms = name.starts_with(AGENTS)
                     || JVMS_GROUPS.contains(&log.text(thread.group).as_ref());
                 let group = group(&name);
-                self.threads.push(Thread { is_all_virtual, group, is_jvms, life: 0..0 });
+                self.threads.push(NumberedThread { is_all_virtual, group, is_jvms, life: 0..0 });
             }
             ids[id as usize] = number;
             let Some(known) = self.threads.get_mut(number as usize) else { continue };

@@ -6,10 +6,10 @@ use crate::{
     numbers::{Numbers, UNKNOWN},
     occupancy::Occupancy,
     records::{Hold, Records, is_for_lock},
-    replay::{Looks, Recorded},
+    replay::{Looks, ReplayInput},
     script::{self, Script},
     survey::LogSurvey,
-    timeline::{self, Line, OfThread, Sampled},
+    timeline::{self, Line, ThreadRecords, ThreadSamples},
     totals::RecordingTotals,
     window,
 };
@@ -34,7 +34,7 @@ pub(crate) fn recorded(
     numbers: &Numbers,
     totals: &RecordingTotals,
     group_of: GroupOf<'_>,
-) -> Result<Recorded, String> {
+) -> Result<ReplayInput, String> {
     let has_all = |log: &Recording| {
         log.is_trace() && log.has_every_event() && log.hold_mode() == HoldMode::All
     };
@@ -58,9 +58,9 @@ pub(crate) fn recorded(
     let lines = lines(&records, numbers, &locks, &time);
     let occupancy = Occupancy::new(lines.iter().flat_map(|line| &line.gaps));
     handovers::find(&lines, &mut locks, &occupancy, totals.processors);
-    let of_thread: BTreeMap<u32, Sampled> =
+    let of_thread: BTreeMap<u32, ThreadSamples> =
         lines.iter().map(|line| (line.part.thread, line.sampled.clone())).collect();
-    let of = Preparing { numbers, totals, locks: &locks, of_thread: &of_thread };
+    let of = Preparation { numbers, totals, locks: &locks, of_thread: &of_thread };
     let parts = windows(&time, lines.iter().map(|line| line.taken.len()).sum());
     let windows = parts.into_par_iter().map(|part| {
         let records = records.within(&part);
@@ -86,24 +86,24 @@ fn windows(time: &Range<u64>, taken: usize) -> Vec<Range<u64>> {
 const LEAST_OF_WINDOWS: usize = 400;
 
 /// What is the same for the whole recording and for its parts.
-struct Preparing<'a> {
+struct Preparation<'a> {
     numbers: &'a Numbers,
     totals: &'a RecordingTotals,
     locks: &'a Locks,
     /// What samples show about each thread.
-    of_thread: &'a BTreeMap<u32, Sampled>,
+    of_thread: &'a BTreeMap<u32, ThreadSamples>,
 }
 
-impl Preparing<'_> {
-    fn recorded(&self, records: &Records, lines: Vec<Line>, time: Range<u64>) -> Recorded {
-        let Preparing { numbers, totals, locks, of_thread } = *self;
+impl Preparation<'_> {
+    fn recorded(&self, records: &Records, lines: Vec<Line>, time: Range<u64>) -> ReplayInput {
+        let Preparation { numbers, totals, locks, of_thread } = *self;
         let occupancy = Occupancy::new(lines.iter().flat_map(|line| &line.gaps));
         let (taken, taken_virtually) = taken(records, &lines, numbers, locks, &time);
         let parts = lines.into_iter().map(|line| line.part).collect();
         let scripts = script::scripts(parts, &time);
         let sampled = sampled(&scripts, numbers, of_thread);
         let part = (time.end - time.start) as f64 / totals.recorded_ns.max(1) as f64;
-        Recorded {
+        ReplayInput {
             scripts,
             locks: locks.clone(),
             occupancy,
@@ -193,7 +193,7 @@ fn lines(records: &Records, numbers: &Numbers, locks: &Locks, time: &Range<u64>)
         if holds.is_empty() && !waits.iter().any(|wait| is_for_lock(wait.kind)) {
             seen.iter().find(|seen| seen.computes == Some(true))?;
         }
-        let of = OfThread { thread, life: &known.life, holds, waits, seen, folded };
+        let of = ThreadRecords { thread, life: &known.life, holds, waits, seen, folded };
         Some(timeline::line(&of, locks, time))
     });
     lines.collect()
@@ -240,21 +240,21 @@ fn taken(
 fn sampled(
     scripts: &[Script],
     numbers: &Numbers,
-    of_thread: &BTreeMap<u32, Sampled>,
-) -> Vec<Sampled> {
+    of_thread: &BTreeMap<u32, ThreadSamples>,
+) -> Vec<ThreadSamples> {
     let mut groups: BTreeMap<&str, u32> = BTreeMap::new();
     let of_script = |script: &Script| {
         let first = script.threads.first().and_then(|&at| numbers.threads.get(at as usize));
         let next = groups.len() as u32;
         let group = *groups.entry(first.map_or("", |thread| &thread.group)).or_insert(next);
-        Sampled { group, ..merged(&script.threads, of_thread) }
+        ThreadSamples { group, ..merged(&script.threads, of_thread) }
     };
     scripts.iter().map(of_script).collect()
 }
 
 /// What samples show about several threads together.
-fn merged(threads: &[u32], of_thread: &BTreeMap<u32, Sampled>) -> Sampled {
-    let mut all = Sampled::default();
+fn merged(threads: &[u32], of_thread: &BTreeMap<u32, ThreadSamples>) -> ThreadSamples {
+    let mut all = ThreadSamples::default();
     for sampled in threads.iter().filter_map(|thread| of_thread.get(thread)) {
         all.wall_ns = all.wall_ns.saturating_add(sampled.wall_ns);
         all.cpu_ns = all.cpu_ns.saturating_add(sampled.cpu_ns);

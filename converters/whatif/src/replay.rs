@@ -7,12 +7,12 @@ pub(crate) use resting::{LEAST_LOOKS, Looks};
 use crate::{
     change::Change,
     costs::{Costs, Shares},
-    engine::{Changed, Engine, Material, Replayed, Until, World},
+    engine::{Engine, LockChange, Material, ReplayResult, Until, World},
     interval::{Doubt, Interval},
     locks::{Locks, NONE},
     occupancy::Occupancy,
     script::{Script, What},
-    timeline::Sampled,
+    timeline::ThreadSamples,
 };
 use rayon::prelude::*;
 use resting::part;
@@ -20,12 +20,12 @@ use std::{collections::HashSet, ops::Range, sync::OnceLock};
 
 /// What is known about a recording that can be replayed.
 #[derive(Debug)]
-pub(crate) struct Recorded {
+pub(crate) struct ReplayInput {
     pub(crate) scripts: Vec<Script>,
     pub(crate) locks: Locks,
     pub(crate) occupancy: Occupancy,
     /// By script: what samples show about its threads.
-    pub(crate) sampled: Vec<Sampled>,
+    pub(crate) sampled: Vec<ThreadSamples>,
     /// The replayed time, monotonic ns.
     pub(crate) time: Range<u64>,
     /// By lock: how often it was taken in that time.
@@ -45,9 +45,9 @@ pub(crate) struct Recorded {
     /// If holds are estimated, the frames that took locks, by place.
     pub(crate) places: Option<Vec<String>>,
     /// Parts of the replayed time, as long as each other.
-    pub(crate) windows: Vec<Recorded>,
+    pub(crate) windows: Vec<ReplayInput>,
     /// The results without a change, in all worlds with the recorded processors.
-    pub(crate) unchanged: OnceLock<Vec<Replayed>>,
+    pub(crate) unchanged: OnceLock<Vec<ReplayResult>>,
 }
 
 /// A world, and the composition of gaps in it.
@@ -84,7 +84,7 @@ const MATTERS: f64 = 0.01;
 /// The changed replay lasts at most this many times as long as the unchanged one.
 const MOST_LONGER: u64 = 4;
 
-impl Recorded {
+impl ReplayInput {
     fn duration_ns(&self) -> u64 {
         (self.time.end - self.time.start).max(1)
     }
@@ -137,7 +137,7 @@ impl Recorded {
         Material { scripts: &self.scripts, locks: &self.locks.list, costs }
     }
 
-    fn replay_unchanged(&self, scenarios: &[Scenario]) -> Vec<Replayed> {
+    fn replay_unchanged(&self, scenarios: &[Scenario]) -> Vec<ReplayResult> {
         let until = Until::Time(self.duration_ns());
         let replay =
             |of: &Scenario| Engine::new(self.material(&of.costs), of.world, None, until).run();
@@ -162,9 +162,9 @@ impl Recorded {
                 &own
             }
         };
-        let changed = Changed { change, locks, reads };
-        let pairs: Vec<(&Scenario, &Replayed)> = scenarios.iter().zip(before).collect();
-        let replayed: Vec<Replayed> = pairs
+        let changed = LockChange { change, locks, reads };
+        let pairs: Vec<(&Scenario, &ReplayResult)> = scenarios.iter().zip(before).collect();
+        let replayed: Vec<ReplayResult> = pairs
             .par_iter()
             .map(|(scenario, before)| self.replay_changed(scenario, before, changed, 1.0))
             .collect();
@@ -211,10 +211,10 @@ impl Recorded {
     fn replay_changed(
         &self,
         scenario: &Scenario,
-        before: &Replayed,
-        changed: Changed<'_>,
+        before: &ReplayResult,
+        changed: LockChange<'_>,
         waits: f64,
-    ) -> Replayed {
+    ) -> ReplayResult {
         let (taken, _) = count(before, changed.locks);
         let until = Until::Taken(taken, self.duration_ns().saturating_mul(MOST_LONGER));
         let world = World { waits, ..scenario.world };
@@ -222,8 +222,8 @@ impl Recorded {
     }
 
     /// The effect in each part of the time, in the most likely world.
-    fn in_windows(&self, changed: Changed<'_>, processors: Option<u32>) -> Vec<f64> {
-        let ratio = |window: &Recorded| window.usual_gain(changed, changed.locks, processors);
+    fn in_windows(&self, changed: LockChange<'_>, processors: Option<u32>) -> Vec<f64> {
+        let ratio = |window: &ReplayInput| window.usual_gain(changed, changed.locks, processors);
         self.windows.par_iter().filter_map(ratio).collect()
     }
 
@@ -231,7 +231,7 @@ impl Recorded {
     /// the most likely world.
     pub(crate) fn usual_gain(
         &self,
-        changed: Changed<'_>,
+        changed: LockChange<'_>,
         counted: &[bool],
         processors: Option<u32>,
     ) -> Option<f64> {
@@ -281,7 +281,7 @@ impl Recorded {
     fn checked_rate(
         &self,
         scenarios: &[Scenario],
-        first: &Replayed,
+        first: &ReplayResult,
         locks: &[bool],
         processors: Option<u32>,
     ) -> Option<f64> {
@@ -317,14 +317,14 @@ impl Recorded {
     }
 
     /// The effect on each script.
-    fn threads(&self, before: &Replayed, after: &Replayed) -> Vec<Option<f64>> {
+    fn threads(&self, before: &ReplayResult, after: &ReplayResult) -> Vec<Option<f64>> {
         let done = before.done_ns.iter().zip(&after.done_ns);
         done.map(|(&done_before, &done_after)| progress((before, done_before), (after, done_after)))
             .collect()
     }
 
     /// The effect on threads that never take one of the locks.
-    fn others(&self, locks: &[bool], before: &Replayed, after: &Replayed) -> Option<f64> {
+    fn others(&self, locks: &[bool], before: &ReplayResult, after: &ReplayResult) -> Option<f64> {
         let takes = |script: &Script| {
             let mut of = script.steps.iter().filter(|step| step.what != What::Gap);
             of.any(|step| locks.get(step.lock as usize) == Some(&true))
@@ -343,24 +343,24 @@ fn left(others: f64) -> f64 {
 }
 
 /// How much faster something progresses; `None` if it did not before.
-fn progress(before: (&Replayed, f64), after: (&Replayed, f64)) -> Option<f64> {
-    let rate = |(replayed, done_ns): (&Replayed, f64)| done_ns / replayed.ns as f64;
+fn progress(before: (&ReplayResult, f64), after: (&ReplayResult, f64)) -> Option<f64> {
+    let rate = |(replayed, done_ns): (&ReplayResult, f64)| done_ns / replayed.ns as f64;
     (before.1 > 0.0 && after.0.ns != 0).then(|| rate(after) / rate(before))
 }
 
 /// The rate at which locks are taken after a change, as a multiple of that before.
-fn gain(before: &Replayed, after: &Replayed, locks: &[bool]) -> Option<f64> {
+fn gain(before: &ReplayResult, after: &ReplayResult, locks: &[bool]) -> Option<f64> {
     Some(rate(after, locks)? / rate(before, locks)?)
 }
 
 /// How often the locks were taken in a replay, and when for the last time, in ns.
-fn count(replayed: &Replayed, locks: &[bool]) -> (u64, u64) {
+fn count(replayed: &ReplayResult, locks: &[bool]) -> (u64, u64) {
     let of = replayed.taken.iter().zip(&replayed.last_ns).zip(locks).filter(|it| *it.1);
     of.fold((0, 0), |(taken, last_ns), ((more, last), _)| (taken + more, last_ns.max(*last)))
 }
 
 /// The rate per second.
-fn rate(replayed: &Replayed, locks: &[bool]) -> Option<f64> {
+fn rate(replayed: &ReplayResult, locks: &[bool]) -> Option<f64> {
     let (taken, last_ns) = count(replayed, locks);
     (taken != 0).then(|| taken as f64 * 1e9 / last_ns.max(1) as f64)
 }

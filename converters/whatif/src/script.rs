@@ -40,7 +40,7 @@ pub(crate) struct Script {
 
 /// What one thread did, and when it lived.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub(crate) struct ThreadScript {
     pub(crate) thread: u32,
     pub(crate) life: Range<u64>,
     pub(crate) steps: Vec<Step>,
@@ -64,7 +64,7 @@ impl Step {
 
 /// Makes scripts. Threads that follow one another, as in a pool that starts new ones,
 /// become one script, since they never live at the same time.
-pub(crate) fn scripts(mut parts: Vec<Part>, time: &Range<u64>) -> Vec<Script> {
+pub(crate) fn scripts(mut parts: Vec<ThreadScript>, time: &Range<u64>) -> Vec<Script> {
     let late_ns = (time.end - time.start) / LATE;
     parts.retain(|part| !part.steps.is_empty());
     parts.sort_by_key(|part| (part.life.start, part.thread));
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::locks::NONE;
 
-    fn part(thread: u32, life: Range<u64>) -> Part {
+    fn part(thread: u32, life: Range<u64>) -> ThreadScript {
         let gap = Step {
             what: What::Gap,
             is_shared: false,
@@ -115,7 +115,7 @@ mod tests {
             lock: NONE,
             amount: life.end - life.start,
         };
-        Part { thread, life, steps: vec![gap] }
+        ThreadScript { thread, life, steps: vec![gap] }
     }
 
     fn lengths(script: &Script) -> Vec<(What, u64)> {

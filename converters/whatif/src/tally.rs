@@ -8,13 +8,13 @@ const ENOUGH: u64 = 10;
 
 /// How many snapshots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
+pub(crate) struct SnapshotTally {
     pub(crate) computes: u64,
     pub(crate) rests: u64,
 }
 
-impl Tally {
-    pub(crate) fn add(&mut self, more: Tally) {
+impl SnapshotTally {
+    pub(crate) fn add(&mut self, more: SnapshotTally) {
         self.computes = self.computes.saturating_add(more.computes);
         self.rests = self.rests.saturating_add(more.rests);
     }
@@ -28,10 +28,10 @@ impl Tally {
 
 /// The same by the innermost lock that a thread held meanwhile, [`NONE`] if it held none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tallies(BTreeMap<u32, Tally>);
+pub(crate) struct Tallies(BTreeMap<u32, SnapshotTally>);
 
 impl Tallies {
-    pub(crate) fn add(&mut self, lock: u32, more: Tally) {
+    pub(crate) fn add(&mut self, lock: u32, more: SnapshotTally) {
         self.0.entry(lock).or_default().add(more);
     }
 
@@ -48,14 +48,14 @@ impl Tallies {
     }
 
     /// That of a lock.
-    pub(crate) fn of(&self, lock: u32) -> Tally {
+    pub(crate) fn of(&self, lock: u32) -> SnapshotTally {
         self.0.get(&lock).copied().unwrap_or_default()
     }
 
     /// While any lock was held.
-    pub(crate) fn inside(&self) -> Tally {
+    pub(crate) fn inside(&self) -> SnapshotTally {
         let inside = self.0.iter().filter(|(lock, _)| **lock != NONE);
-        inside.fold(Tally::default(), |mut sum, (_, &tally)| {
+        inside.fold(SnapshotTally::default(), |mut sum, (_, &tally)| {
             sum.add(tally);
             sum
         })

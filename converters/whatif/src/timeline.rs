@@ -1,11 +1,11 @@
 //! Makes the steps of a thread's script from its records.
 
 use crate::{
-    holds::{self, Held},
+    holds::{self, ThreadHolds},
     locks::{Locks, NONE},
     records::{Hold, ThreadSample, Wait, is_for_lock},
-    script::{Part, Step, What},
-    tally::{Tallies, Tally},
+    script::{Step, ThreadScript, What},
+    tally::{SnapshotTally, Tallies},
 };
 use std::{
     cmp::Reverse,
@@ -15,7 +15,7 @@ use std::{
 
 /// The records of one thread.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct OfThread<'a> {
+pub(crate) struct ThreadRecords<'a> {
     pub(crate) thread: u32,
     pub(crate) life: &'a Range<u64>,
     pub(crate) holds: &'a [Hold],
@@ -36,7 +36,7 @@ pub(crate) struct Gap {
 
 /// What samples show about a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sampled {
+pub(crate) struct ThreadSamples {
     /// The same for threads whose names differ only in a number: they do the same work.
     pub(crate) group: u32,
     pub(crate) tallies: Tallies,
@@ -48,9 +48,9 @@ pub(crate) struct Sampled {
 /// A thread's share of a replay.
 #[derive(Debug)]
 pub(crate) struct Line {
-    pub(crate) part: Part,
+    pub(crate) part: ThreadScript,
     pub(crate) gaps: Vec<Gap>,
-    pub(crate) sampled: Sampled,
+    pub(crate) sampled: ThreadSamples,
     /// By lock: the times of releases, and of the ends of waits.
     pub(crate) releases: Vec<(u32, u64)>,
     pub(crate) grants: Vec<(u32, u64)>,
@@ -64,7 +64,7 @@ const RECORDING_NS: u64 = 20_000;
 
 /// What happens at a time. The order is that of events at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
+enum ThreadEvent {
     Release,
     Acquire {
         place: u64,
@@ -83,10 +83,10 @@ enum Event {
 }
 
 /// A time, an event, what orders equal ones, and the lock.
-type Item = (u64, Event, Reverse<u64>, u32);
+type Item = (u64, ThreadEvent, Reverse<u64>, u32);
 
 /// Makes the steps of one thread.
-pub(crate) fn line(of: &OfThread<'_>, locks: &Locks, time: &Range<u64>) -> Line {
+pub(crate) fn line(of: &ThreadRecords<'_>, locks: &Locks, time: &Range<u64>) -> Line {
     let held = holds::held(of.holds, of.waits, locks);
     let acquired = holds::acquired(&held.spans, of.waits, locks);
     let mut items = Vec::with_capacity(2 * held.spans.len() + of.waits.len());
@@ -99,7 +99,7 @@ pub(crate) fn line(of: &OfThread<'_>, locks: &Locks, time: &Range<u64>) -> Line 
             grants.push((span.lock, wait.end_ns));
             let late_ns = span.start_ns.saturating_sub(wait.end_ns);
             let until_ns = wait.end_ns + if late_ns <= RECORDING_NS { late_ns } else { 0 };
-            items.push((wait.start_ns, Event::Skip { until_ns }, Reverse(0), span.lock));
+            items.push((wait.start_ns, ThreadEvent::Skip { until_ns }, Reverse(0), span.lock));
         }
     }
     add_holds(&held, &begins, &acquired, &mut items);
@@ -117,7 +117,7 @@ pub(crate) fn line(of: &OfThread<'_>, locks: &Locks, time: &Range<u64>) -> Line 
     let sampled = sampled(of.seen, &sweep.gaps);
     Line {
         taken: inside.map(|span| span.lock).collect(),
-        part: Part { thread: of.thread, life, steps: sweep.steps },
+        part: ThreadScript { thread: of.thread, life, steps: sweep.steps },
         gaps: sweep.gaps,
         sampled,
         releases,
@@ -125,20 +125,26 @@ pub(crate) fn line(of: &OfThread<'_>, locks: &Locks, time: &Range<u64>) -> Line 
     }
 }
 
-fn add_holds(held: &Held, begins: &[u64], acquired: &[Option<usize>], items: &mut Vec<Item>) {
+fn add_holds(
+    held: &ThreadHolds,
+    begins: &[u64],
+    acquired: &[Option<usize>],
+    items: &mut Vec<Item>,
+) {
     let waited: HashSet<usize> = acquired.iter().flatten().copied().collect();
     for (nth, (span, &start_ns)) in held.spans.iter().zip(begins).enumerate() {
         let start_ns = start_ns.min(span.end_ns);
         let (place, is_shared) = (span.place.into(), span.is_shared);
-        let taken = Event::Acquire { place, is_shared, waited: waited.contains(&nth) };
+        let taken = ThreadEvent::Acquire { place, is_shared, waited: waited.contains(&nth) };
         items.push((start_ns, taken, Reverse(span.end_ns), span.lock));
-        let left = if start_ns == span.end_ns { Event::ReleaseAtOnce } else { Event::Release };
+        let left =
+            if start_ns == span.end_ns { ThreadEvent::ReleaseAtOnce } else { ThreadEvent::Release };
         items.push((span.end_ns, left, Reverse(start_ns), span.lock));
     }
     for one in held.breaks.iter().filter(|one| one.start_ns < one.end_ns) {
         let place = one.place.into();
-        let again = Event::Acquire { place, is_shared: false, waited: true };
-        items.push((one.start_ns, Event::Release, Reverse(one.start_ns), one.lock));
+        let again = ThreadEvent::Acquire { place, is_shared: false, waited: true };
+        items.push((one.start_ns, ThreadEvent::Release, Reverse(one.start_ns), one.lock));
         items.push((one.end_ns, again, Reverse(one.end_ns), one.lock));
     }
 }
@@ -146,7 +152,7 @@ fn add_holds(held: &Held, begins: &[u64], acquired: &[Option<usize>], items: &mu
 fn add_waits(
     waits: &[Wait],
     acquired: &[Option<usize>],
-    held: &Held,
+    held: &ThreadHolds,
     locks: &Locks,
     items: &mut Vec<Item>,
 ) {
@@ -160,8 +166,8 @@ fn add_waits(
         let is_for_lock = is_for_lock(wait.kind);
         let event = match again && is_for_lock {
             // The lock is taken again after a condition, which is replayed.
-            true => Event::Skip { until_ns },
-            false => Event::Wait { until_ns },
+            true => ThreadEvent::Skip { until_ns },
+            false => ThreadEvent::Wait { until_ns },
         };
         // Who holds such a lock is not known, so the wait keeps its duration.
         let lock = if is_for_lock && wait.granted { locks.of_id(wait.lock) } else { None };
@@ -173,9 +179,9 @@ fn add_waits(
 /// By lock: how long a thread waited, on average, before an acquisition whose wait has no
 /// record, in ns.
 fn short_waits(
-    of: &OfThread<'_>,
+    of: &ThreadRecords<'_>,
     locks: &Locks,
-    held: &Held,
+    held: &ThreadHolds,
     acquired: &[Option<usize>],
 ) -> HashMap<u32, u64> {
     let mut sums: HashMap<u32, u64> = HashMap::new();
@@ -227,7 +233,7 @@ impl<'a> Sweep<'a> {
     fn item(&mut self, &(at_ns, event, _, lock): &Item) {
         self.gap_until(at_ns);
         match event {
-            Event::Acquire { place, is_shared, waited } => {
+            ThreadEvent::Acquire { place, is_shared, waited } => {
                 self.probes += 1;
                 if !waited {
                     self.take_short_wait(lock);
@@ -236,7 +242,7 @@ impl<'a> Sweep<'a> {
                 let what = What::Acquire;
                 self.steps.push(Step { what, is_shared, probes: 0, lock, amount: place });
             }
-            Event::Release | Event::ReleaseAtOnce => {
+            ThreadEvent::Release | ThreadEvent::ReleaseAtOnce => {
                 self.probes += 1;
                 if let Some(at) = self.held.iter().rposition(|&held| held == lock) {
                     self.held.remove(at);
@@ -244,8 +250,8 @@ impl<'a> Sweep<'a> {
                     self.steps.push(Step { what, is_shared: false, probes: 0, lock, amount: 0 });
                 }
             }
-            Event::Skip { until_ns } => self.at_ns = self.at_ns.max(until_ns),
-            Event::Wait { until_ns } => {
+            ThreadEvent::Skip { until_ns } => self.at_ns = self.at_ns.max(until_ns),
+            ThreadEvent::Wait { until_ns } => {
                 let until_ns = until_ns.min(self.life.end);
                 if until_ns > self.at_ns {
                     self.steps.push(Step::wait(until_ns - self.at_ns, lock));
@@ -288,8 +294,8 @@ impl<'a> Sweep<'a> {
 }
 
 /// What samples show about a thread where there are no other records.
-fn sampled(seen: &[ThreadSample], gaps: &[Gap]) -> Sampled {
-    let mut sampled = Sampled::default();
+fn sampled(seen: &[ThreadSample], gaps: &[Gap]) -> ThreadSamples {
+    let mut sampled = ThreadSamples::default();
     for one in seen {
         sampled.wall_ns = sampled.wall_ns.saturating_add(one.wall_ns);
         sampled.cpu_ns = sampled.cpu_ns.saturating_add(one.cpu_ns);
@@ -297,8 +303,8 @@ fn sampled(seen: &[ThreadSample], gaps: &[Gap]) -> Sampled {
         let next = gaps.partition_point(|gap| gap.end_ns < one.at_ns);
         let Some(gap) = gaps.get(next).filter(|gap| gap.start_ns <= one.at_ns) else { continue };
         let tally = match computes {
-            true => Tally { computes: one.count, rests: 0 },
-            false => Tally { computes: 0, rests: one.count },
+            true => SnapshotTally { computes: one.count, rests: 0 },
+            false => SnapshotTally { computes: 0, rests: one.count },
         };
         sampled.tallies.add(gap.lock, tally);
     }

@@ -43,18 +43,10 @@ pub(super) fn park<'f>(
     }
     let signature = format!("L{blocker};");
     // A stack may be missing, or cut before it tells.
-    let is_synchronizer = acquires || SYNCHRONIZERS.iter().any(|it| blocker.starts_with(it));
+    let is_synchronizer = acquires || LockFlavor::of_synchronizer(blocker.as_bytes()).is_some();
     let flavor = LockFlavor::of(signature.as_bytes(), is_synchronizer);
     ParkPurpose { kind: flavor.kind(path.shared, acquires && awaits), machinery }
 }
-
-/// How the names of the JDK's own synchronizers begin.
-const SYNCHRONIZERS: [&str; 4] = [
-    "java/util/concurrent/locks/ReentrantLock$",
-    "java/util/concurrent/locks/ReentrantReadWriteLock$",
-    "java/util/concurrent/Semaphore$",
-    "java/util/concurrent/CountDownLatch$",
-];
 
 /// Whether a method only carries out a park. Methods of native code have no class.
 fn is_machinery(class: &str, method: &str) -> bool {

@@ -78,16 +78,13 @@ pub(crate) fn of_java<'f>(frames: impl Iterator<Item = &'f str>) -> Option<WaitK
 fn of_user(class: &str, path: SlowPath) -> Option<WaitKind> {
     let own = class.strip_prefix("java/util/concurrent/")?;
     let outer = own.split('$').next().unwrap_or(own);
-    Some(match (outer, own) {
-        ("Semaphore", _) => WaitKind::Semaphore,
-        ("CountDownLatch" | "FutureTask", _) => WaitKind::Park,
-        (_, "locks/ReentrantReadWriteLock$ReadLock") => WaitKind::LockRead,
-        ("locks/ReentrantReadWriteLock" | "locks/StampedLock", _) if path.shared => {
-            WaitKind::LockRead
-        }
-        ("locks/ReentrantReadWriteLock" | "locks/StampedLock", _) => WaitKind::LockWrite,
-        _ => WaitKind::Lock,
-    })
+    let flavor = match outer {
+        "FutureTask" => LockFlavor::Plain,
+        "locks/StampedLock" => LockFlavor::Stamped,
+        _ => LockFlavor::of_synchronizer(format!("java/util/concurrent/{outer}$").as_bytes())
+            .unwrap_or(LockFlavor::Lock),
+    };
+    Some(flavor.kind(path.shared || own == "locks/ReentrantReadWriteLock$ReadLock", false))
 }
 
 /// The kind of waits in a stack of Go's, the innermost function first, `None` if none of

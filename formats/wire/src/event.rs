@@ -79,7 +79,7 @@ pub enum Record<'a> {
 }
 
 /// Makes the list of all notes. Those that are `timed` have a `delta_ns`: from the chunk's
-/// previous record with a time, in ns.
+/// previous record with a time, in ns. A mode behind a colon alone has them.
 macro_rules! notes {
     (@delta $note:ident timed) => { $note.delta_ns };
     (@delta $note:ident) => { { let _ = $note; 0 } };
@@ -87,7 +87,8 @@ macro_rules! notes {
     (@with $note:ident, $delta_ns:ident,) => { let _ = (&mut $note, $delta_ns); };
     (@is) => { false };
     (@is timed) => { true };
-    ($($(#[$about:meta])* $name:ident($record:ty) $($timed:ident)?),* $(,)?) => {
+    (@is trace) => { true };
+    ($($(#[$about:meta])* $name:ident($record:ty) $($timed:ident)? $(: $mode:ident)?),* $(,)?) => {
         /// A record of an events chunk other than a wait, and of a kind that is known.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Note<'a> {
@@ -119,6 +120,13 @@ macro_rules! notes {
                 }
             }
 
+            /// Whether trace mode alone has such records.
+            pub fn is_of_trace(&self) -> bool {
+                match self {
+                    $(Note::$name(_) => notes!(@is $($mode)?),)*
+                }
+            }
+
             /// The same so long after the chunk's previous record with a time, in ns.
             #[must_use]
             pub fn after(self, delta_ns: u64) -> Note<'a> {
@@ -147,14 +155,14 @@ macro_rules! notes {
 }
 
 notes! {
-    /// Trace mode: a hold that has ended.
-    Hold(Hold) timed,
-    /// Trace mode: a thread has taken an instance for the first time.
-    Instance(Instance),
-    /// Trace mode: who made another thread wait.
-    Blame(Blame) timed,
-    /// Trace mode: a lock was taken while others were held.
-    Nest(Nest<'a>) timed,
+    /// A hold that has ended.
+    Hold(Hold) timed: trace,
+    /// A thread has taken an instance for the first time.
+    Instance(Instance): trace,
+    /// Who made another thread wait.
+    Blame(Blame) timed: trace,
+    /// A lock was taken while others were held.
+    Nest(Nest<'a>) timed: trace,
     /// Sampling: what a thread was doing.
     Sample(Sample) timed,
     /// What a thread was doing, where nobody asked for samples.

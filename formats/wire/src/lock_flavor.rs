@@ -24,6 +24,26 @@ pub enum LockFlavor {
     Initialization = 8,
 }
 
+/// How the names of the JDK's classes begin in which locks are implemented. They call each
+/// other's `lock()`, which is no place where the application takes a lock.
+pub const LOCK_CLASSES: [&str; 2] =
+    ["java/util/concurrent/locks/", "java/util/concurrent/Semaphore"];
+
+/// Whether a class, by its internal name, is one of these.
+pub fn implements_locks(class: &[u8]) -> bool {
+    LOCK_CLASSES.iter().any(|begin| class.starts_with(begin.as_bytes()))
+}
+
+/// What the names of these classes begin with.
+const UTIL: &[u8] = b"java/util/concurrent/";
+/// How the names of the JDK's synchronizers go on.
+const SYNCHRONIZERS: [(&[u8], LockFlavor); 4] = [
+    (b"locks/ReentrantLock$", LockFlavor::Lock),
+    (b"locks/ReentrantReadWriteLock$", LockFlavor::ReadWrite),
+    (b"Semaphore$", LockFlavor::Semaphore),
+    (b"CountDownLatch$", LockFlavor::Latch),
+];
+
 impl LockFlavor {
     /// The flavor of this code; unknown ones are plain.
     pub fn from_code(code: u8) -> LockFlavor {
@@ -42,7 +62,8 @@ impl LockFlavor {
     /// The flavor of a class by its signature, and whether it extends one of
     /// the queued synchronizers.
     pub fn of(signature: &[u8], is_synchronizer: bool) -> LockFlavor {
-        let name = signature.strip_prefix(b"Ljava/util/concurrent/").unwrap_or_default();
+        let class = signature.strip_prefix(b"L").unwrap_or_default();
+        let name = class.strip_prefix(UTIL).unwrap_or_default();
         let starts = |prefix: &[u8]| name.starts_with(prefix);
         if starts(b"locks/StampedLock;") {
             LockFlavor::Stamped
@@ -50,15 +71,16 @@ impl LockFlavor {
             LockFlavor::Condition
         } else if !is_synchronizer {
             LockFlavor::Plain
-        } else if starts(b"locks/ReentrantReadWriteLock$") {
-            LockFlavor::ReadWrite
-        } else if starts(b"Semaphore$") {
-            LockFlavor::Semaphore
-        } else if starts(b"CountDownLatch$") {
-            LockFlavor::Latch
         } else {
-            LockFlavor::Lock
+            LockFlavor::of_synchronizer(class).unwrap_or(LockFlavor::Lock)
         }
+    }
+
+    /// The flavor of one of the JDK's own synchronizers, by how its internal name begins.
+    pub fn of_synchronizer(class: &[u8]) -> Option<LockFlavor> {
+        let name = class.strip_prefix(UTIL)?;
+        let known = SYNCHRONIZERS.iter().find(|(begin, _)| name.starts_with(begin));
+        known.map(|(_, flavor)| *flavor)
     }
 
     /// The kind of a wait that parks on such an object: `shared` as the slow

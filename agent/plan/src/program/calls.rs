@@ -12,13 +12,6 @@ pub(super) struct Acquisition<'a> {
     pub(super) called: Option<(WaitKind, MemberRef<'a>)>,
 }
 
-/// Where j.u.c. locks are implemented. They call each other's `lock()`, which would be taken for
-/// the place where the application takes the lock.
-pub(super) fn implements_locks(class: &[u8]) -> bool {
-    class.starts_with(b"java/util/concurrent/locks/")
-        || class.starts_with(b"java/util/concurrent/Semaphore")
-}
-
 /// The acquisition that an instruction is, if it is one.
 pub(super) fn call_site<'a>(
     code: &Code<'_, 'a>,

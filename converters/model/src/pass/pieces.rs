@@ -21,7 +21,7 @@ pub(super) enum Piece<'a> {
 }
 
 /// Pieces that workers take in any order.
-pub(super) struct Part<'a> {
+pub(super) struct PieceSet<'a> {
     pub(super) pieces: Vec<Piece<'a>>,
     /// No later part has a record before this moment, monotonic ns; `None` for the last one.
     pub(super) until_ns: Option<u64>,
@@ -38,13 +38,14 @@ pub(super) fn by_thread<'a>(log: &'a Recording, reading: &Reading<'_>) -> Vec<Pi
 }
 
 /// Cuts a log into spans of time, and each of these into pieces. Cells are in the first.
-pub(super) fn in_time<'a>(log: &'a Recording, reading: &Reading<'_>) -> Vec<Part<'a>> {
+pub(super) fn in_time<'a>(log: &'a Recording, reading: &Reading<'_>) -> Vec<PieceSet<'a>> {
     let span_bytes = reading.span_bytes;
     let mut chunks: Vec<&ChunkRef> = log.event_chunks().iter().collect();
     chunks.sort_by_key(|chunk| (chunk.first_ns, chunk.offset));
     let workers = rayon::current_num_threads() as u64;
     let limit = (span_bytes / (workers * PIECES_PER_WORKER)).max(1);
-    let mut parts = vec![Part { pieces: longest_first(of_cells(log, reading)), until_ns: None }];
+    let mut parts =
+        vec![PieceSet { pieces: longest_first(of_cells(log, reading)), until_ns: None }];
     let mut rest = &chunks[..];
     while let Some(first) = rest.first() {
         // Whatever comes later has no record before the moment from which its chunk counts.
@@ -59,7 +60,7 @@ pub(super) fn in_time<'a>(log: &'a Recording, reading: &Reading<'_>) -> Vec<Part
         let len = rest.iter().take_while(is_within).count().max(1);
         let (now, later) = rest.split_at(len);
         let pieces = longest_first(of_events(now.to_vec(), limit));
-        parts.push(Part { pieces, until_ns: None });
+        parts.push(PieceSet { pieces, until_ns: None });
         rest = later;
     }
     parts

@@ -2,7 +2,7 @@
 
 use super::{
     item::Item,
-    read::{Readable, Span, Wanted},
+    read::{ItemFilter, Readable, Span},
 };
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -40,12 +40,12 @@ struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
-    fn extents(&self, wanted: Wanted) -> impl Iterator<Item = Extent> + use<> {
+    fn extents(&self, wanted: ItemFilter) -> impl Iterator<Item = Extent> + use<> {
         let trace = wanted.with_trace.then_some(self.trace);
         std::iter::once(self.waits).chain(trace).filter(|extent| extent.count != 0)
     }
 
-    fn may_have(&self, wanted: Wanted, span: &Span) -> bool {
+    fn may_have(&self, wanted: ItemFilter, span: &Span) -> bool {
         let has_thread = match (wanted.threads, self.thread) {
             (Some((first, end)), Some(thread)) => (first..end).contains(&thread),
             _ => true,
@@ -98,7 +98,7 @@ impl<'a> Chunks<'a> {
 
     /// How many items there are, and from when to when; `None` if there are none. Where
     /// threads are chosen, the span may be longer.
-    pub(super) fn extent(&self, wanted: Wanted) -> Option<(u64, Span)> {
+    pub(super) fn extent(&self, wanted: ItemFilter) -> Option<(u64, Span)> {
         let whole = Span { from_ns: 0, to_ns: u64::MAX };
         let chosen = self.chunks.iter().filter(|chunk| chunk.may_have(wanted, &whole));
         let all = chosen.flat_map(|chunk| chunk.extents(wanted)).reduce(|a, b| Extent {
@@ -118,7 +118,7 @@ impl<'a> Chunks<'a> {
     fn each<T: Send>(
         &self,
         readable: &Readable<'_, '_>,
-        (wanted, span): (Wanted, &Span),
+        (wanted, span): (ItemFilter, &Span),
         body: impl Fn(&mut dyn FnMut(&mut dyn FnMut(Item))) -> T + Sync,
     ) -> Vec<T> {
         let chosen: Vec<&Chunk<'_>> =
@@ -179,7 +179,7 @@ fn survey<'a>(
 pub(super) fn collect(
     readable: &Readable<'_, '_>,
     chunks: &Chunks<'_>,
-    wanted: Wanted,
+    wanted: ItemFilter,
     span: &Span,
 ) -> Vec<Item> {
     let pieces = chunks.each(readable, (wanted, span), |visit| {
@@ -197,7 +197,7 @@ pub(super) fn collect(
 pub(super) fn counts(
     readable: &Readable<'_, '_>,
     chunks: &Chunks<'_>,
-    (wanted, span, step_ns): (Wanted, &Span, u64),
+    (wanted, span, step_ns): (ItemFilter, &Span, u64),
     steps: usize,
 ) -> Vec<u64> {
     let pieces = chunks.each(readable, (wanted, span), |visit| {

@@ -2,7 +2,7 @@
 
 use super::{
     chunks::{self, Chunks},
-    read::{Readable, Span, Wanted},
+    read::{ItemFilter, Readable, Span},
 };
 
 /// Into how many steps a span with too many items is cut.
@@ -13,7 +13,7 @@ const STEPS: u64 = 1024;
 pub(super) fn spans(
     readable: &Readable<'_, '_>,
     chunks: &Chunks<'_>,
-    wanted: Wanted,
+    wanted: ItemFilter,
     at_a_time: usize,
 ) -> Vec<Span> {
     let Some((count, span)) = chunks.extent(wanted) else { return Vec::new() };

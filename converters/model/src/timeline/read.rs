@@ -37,7 +37,7 @@ impl Span {
 
 /// Which items are to be read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted {
+pub(super) struct ItemFilter {
     /// Only waits of the threads of the profile from the first one to before the second
     /// one; of all if there are none.
     pub(super) threads: Option<(u32, u32)>,
@@ -45,7 +45,7 @@ pub(super) struct Wanted {
     pub(super) with_trace: bool,
 }
 
-impl Wanted {
+impl ItemFilter {
     pub(super) fn has(&self, item: &Item) -> bool {
         match (self.threads, item) {
             (Some((first, end)), Item::Wait(wait)) => (first..end).contains(&wait.thread),

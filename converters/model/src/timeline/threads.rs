@@ -4,7 +4,7 @@ use super::{
     Timeline, Wait,
     chunks::{self, Chunks},
     cut,
-    read::{Readable, Span, Wanted},
+    read::{ItemFilter, Readable, Span},
 };
 use rayon::prelude::*;
 use std::{cmp::Reverse, io};
@@ -22,7 +22,7 @@ enum Waits<'t, 'a> {
     InSpans {
         readable: &'t Readable<'t, 'a>,
         chunks: &'t Chunks<'a>,
-        wanted: Wanted,
+        wanted: ItemFilter,
         spans: Vec<Span>,
     },
 }
@@ -70,7 +70,7 @@ pub(super) fn each(
             count += chunks.waits_of(end);
             end += 1;
         }
-        let wanted = Wanted { threads: Some((first, end)), with_trace: false };
+        let wanted = ItemFilter { threads: Some((first, end)), with_trace: false };
         if count > at_a_time {
             let spans = cut::spans(&readable, chunks, wanted, timeline.at_a_time);
             let source = Waits::InSpans { readable: &readable, chunks, wanted, spans };
@@ -96,7 +96,7 @@ pub(super) fn each(
 fn waits(
     readable: &Readable<'_, '_>,
     chunks: &Chunks<'_>,
-    wanted: Wanted,
+    wanted: ItemFilter,
     span: &Span,
 ) -> Vec<Wait> {
     let items = chunks::collect(readable, chunks, wanted, span);

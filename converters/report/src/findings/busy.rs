@@ -29,13 +29,13 @@ impl GroupTime {
 
 /// Time spent waiting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Spent {
+pub(super) struct SpentTime {
     pub(super) idle_ns: u64,
     pub(super) contended_ns: u64,
 }
 
-impl std::ops::AddAssign for Spent {
-    fn add_assign(&mut self, other: Spent) {
+impl std::ops::AddAssign for SpentTime {
+    fn add_assign(&mut self, other: SpentTime) {
         self.idle_ns = self.idle_ns.saturating_add(other.idle_ns);
         self.contended_ns = self.contended_ns.saturating_add(other.contended_ns);
     }
@@ -47,7 +47,7 @@ pub(super) struct GroupTimes(BTreeMap<String, GroupTime>);
 
 impl GroupTimes {
     /// Adds a thread of a log, by its name.
-    pub(super) fn add(&mut self, thread: &str, lived_ns: u64, spent: Spent) {
+    pub(super) fn add(&mut self, thread: &str, lived_ns: u64, spent: SpentTime) {
         let group = thread_group(thread);
         let new = || GroupTime { threads: group.clone(), ..GroupTime::default() };
         let time = self.0.entry(group.clone()).or_insert_with(new);

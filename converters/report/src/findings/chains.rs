@@ -15,14 +15,14 @@ pub use charge::End;
 pub use sums::{ChainStep, WaitChain};
 
 use super::axis::{Axis, Clock, Grid};
-use charge::{Asked, Chains, Piece, Wait};
+use charge::{Chains, Demand, Piece, Wait};
 pub(super) use gather::MOST;
-use gather::{Gather, Gathered};
+use gather::{ChainQuestion, ChainWaits};
 use numbers::{Plan, Threads};
 use rayon::prelude::*;
 use short::Shorts;
 use std::{cmp::Reverse, sync::Mutex};
-use sums::{ChainSums, Charge, Known};
+use sums::{ChainNames, ChainSums, Charge};
 use tyrion_formats::Recording;
 use tyrion_model::{filter::Filter, withheld::Withheld};
 use tyrion_wire::{WaitKind, def::id::UNKNOWN};
@@ -73,7 +73,7 @@ pub struct WithheldChains {
 
 /// Charges under way: of waits for locks, and of those that withhold work.
 struct Sums {
-    known: Known,
+    known: ChainNames,
     locks: ChainSums,
     withheld: ChainSums,
 }
@@ -92,7 +92,7 @@ fn tells_wakers(log: &Recording) -> bool {
 }
 
 /// Follows waits, log by log: all logs of a recording one after the other.
-pub(super) struct Following<'f> {
+pub(super) struct ChainSearch<'f> {
     filter: &'f Filter,
     axis: &'f Axis,
     withheld: &'f Withheld,
@@ -100,48 +100,52 @@ pub(super) struct Following<'f> {
     sums: Sums,
     /// So many waits of each sort are followed.
     most: usize,
-    current: Option<OfRecording>,
+    current: Option<RecordingChains>,
     /// Whether a log is known to tell whom threads wait for.
     is_known: bool,
 }
 
 /// What was gathered of a recording.
-struct OfRecording {
+struct RecordingChains {
     number: u32,
     threads: Threads,
-    gathered: Gathered,
+    gathered: ChainWaits,
     /// All files of a recording have one clock.
     clock: Clock,
 }
 
-impl<'f> Following<'f> {
+impl<'f> ChainSearch<'f> {
     pub(super) fn new(
         filter: &'f Filter,
         axis: &'f Axis,
         withheld: &'f Withheld,
         most: usize,
-    ) -> Following<'f> {
+    ) -> ChainSearch<'f> {
         let grid = grid(axis);
         let sums = Sums::new(grid);
-        Following { filter, axis, withheld, grid, sums, most, current: None, is_known: false }
+        ChainSearch { filter, axis, withheld, grid, sums, most, current: None, is_known: false }
     }
 
     /// What is to be asked of a log, the `run`-th, of this recording.
-    pub(super) fn asking(&mut self, (run, log): (usize, &Recording), recording: u32) -> Gather<'_> {
+    pub(super) fn asking(
+        &mut self,
+        (run, log): (usize, &Recording),
+        recording: u32,
+    ) -> ChainQuestion<'_> {
         self.is_known |= tells_wakers(log) || log.pending().iter().any(|it| it.owner != UNKNOWN);
         if self.current.as_ref().is_some_and(|current| current.number != recording) {
             self.charge();
         }
-        let current = self.current.get_or_insert_with(|| OfRecording {
+        let current = self.current.get_or_insert_with(|| RecordingChains {
             number: recording,
             threads: Threads::default(),
-            gathered: Gathered::with_room(self.most),
+            gathered: ChainWaits::with_room(self.most),
             clock: Clock::new(log, self.axis),
         });
         let withheld = (self.withheld, run);
-        let OfRecording { threads, gathered, clock, .. } = current;
+        let RecordingChains { threads, gathered, clock, .. } = current;
         let plan = Plan::new(log, self.filter, withheld, threads, &mut self.sums.known);
-        Gather {
+        ChainQuestion {
             window: self.filter.window(log),
             plan,
             clock: *clock,
@@ -152,7 +156,7 @@ impl<'f> Following<'f> {
     }
 
     fn charge(&mut self) {
-        if let Some(OfRecording { threads, gathered, clock, .. }) = self.current.take() {
+        if let Some(RecordingChains { threads, gathered, clock, .. }) = self.current.take() {
             charge(gathered, &threads.groups, clock, &mut self.sums);
         }
     }
@@ -170,7 +174,7 @@ impl<'f> Following<'f> {
 impl Sums {
     fn new(grid: Grid) -> Sums {
         let (locks, withheld) = (ChainSums::new(grid), ChainSums::new(grid));
-        Sums { known: Known::default(), locks, withheld }
+        Sums { known: ChainNames::default(), locks, withheld }
     }
 
     fn finish(self, grid: Grid) -> WaitChains {
@@ -195,21 +199,21 @@ impl Sums {
 }
 
 /// Charges all waits of a recording that are asked for.
-fn charge(gathered: Gathered, groups: &[u32], clock: Clock, sums: &mut Sums) {
+fn charge(gathered: ChainWaits, groups: &[u32], clock: Clock, sums: &mut Sums) {
     let (mut all, [shorts, withheld_shorts]) = gathered.into_parts(groups.len());
     // The longest first: where there are too many pieces, these are followed. Beyond
     // that any order would do, but always the same one.
     all.par_sort_unstable_by_key(|&(wait, asked)| (Reverse(wait.length_ns()), wait, asked));
-    let (waits, asked): (Vec<Wait>, Vec<Asked>) = all.into_iter().unzip();
+    let (waits, asked): (Vec<Wait>, Vec<Demand>) = all.into_iter().unzip();
     let chains = Chains::new(&waits, groups.len(), 0);
     let Sums { known, locks, withheld } = sums;
     let charger = Charger { waits: &waits, chains: &chains, groups, clock, known };
     let of_locks = || {
-        charger.charge(&asked, &[Asked::Charge, Asked::ChargePending], locks);
+        charger.charge(&asked, &[Demand::Charge, Demand::ChargePending], locks);
         add_shorts(shorts, known, locks);
     };
     let of_withheld = || {
-        charger.charge(&asked, &[Asked::ChargeWithheld], withheld);
+        charger.charge(&asked, &[Demand::ChargeWithheld], withheld);
         add_shorts(withheld_shorts, known, withheld);
     };
     rayon::join(of_locks, of_withheld);
@@ -221,12 +225,12 @@ struct Charger<'c> {
     chains: &'c Chains<'c>,
     groups: &'c [u32],
     clock: Clock,
-    known: &'c Known,
+    known: &'c ChainNames,
 }
 
 impl Charger<'_> {
     /// Those of which one of these is asked, in their order.
-    fn charge(&self, asked: &[Asked], which: &[Asked], sums: &mut ChainSums) {
+    fn charge(&self, asked: &[Demand], which: &[Demand], sums: &mut ChainSums) {
         let Charger { waits, groups, clock, known, .. } = self;
         let group = |thread: u32| groups.get(thread as usize).copied();
         let mut steps = Vec::new();
@@ -235,7 +239,7 @@ impl Charger<'_> {
             if !which.contains(asked) {
                 continue;
             }
-            sums.begin(known, wait.what, wait.length_ns(), *asked == Asked::ChargePending);
+            sums.begin(known, wait.what, wait.length_ns(), *asked == Demand::ChargePending);
             chains.charge(at, &mut |piece: Piece<'_>| {
                 let waits = piece.steps.iter().filter_map(|&step| waits.get(step as usize));
                 steps.clear();
@@ -252,7 +256,7 @@ impl Charger<'_> {
     }
 }
 
-fn add_shorts(shorts: Shorts, known: &Known, sums: &mut ChainSums) {
+fn add_shorts(shorts: Shorts, known: &ChainNames, sums: &mut ChainSums) {
     for (key, charged) in shorts.finish() {
         sums.add_short(known, key, &charged);
     }

@@ -1,7 +1,7 @@
 //! How much of the waits fell into pauses of the garbage collector. Folded waits have
 //! no times of their own and are left out; they are shorter than the threshold.
 
-use super::{groups::LockGroups, pass::Read};
+use super::{groups::LockGroups, pass::LogDelays};
 use crate::Collections;
 use std::collections::BTreeMap;
 use tyrion_formats::Recording;
@@ -10,14 +10,14 @@ use tyrion_wire::WaitKind;
 
 /// What is known of the garbage collector.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Collected {
+pub struct CollectorTime {
     /// Its pauses.
     pub pauses: Collections,
     /// How much of the shown waits fell into them, by lock group and kind, in ns.
     pub waits_ns: BTreeMap<(u32, WaitKind), u64>,
 }
 
-impl Collected {
+impl CollectorTime {
     /// How much of the waits of these kinds fell into pauses, in ns.
     pub fn wait_ns(&self, of: impl Fn(WaitKind) -> bool) -> u64 {
         let of_kind = self.waits_ns.iter().filter(|((_, kind), _)| of(*kind));
@@ -25,12 +25,12 @@ impl Collected {
     }
 }
 
-/// [`Collected`] while logs are read.
-pub(super) struct CollectedSums(Option<Collected>);
+/// [`CollectorTime`] while logs are read.
+pub(super) struct CollectorSums(Option<CollectorTime>);
 
-impl CollectedSums {
+impl CollectorSums {
     /// Of these logs, which are of those `recordings`.
-    pub(super) fn new(logs: &[Recording], recordings: &[u32], filter: &Filter) -> CollectedSums {
+    pub(super) fn new(logs: &[Recording], recordings: &[u32], filter: &Filter) -> CollectorSums {
         let mut of_recordings: BTreeMap<u32, Collections> = BTreeMap::new();
         for (log, &recording) in logs.iter().zip(recordings) {
             let Some(pauses) = Collections::of(log, filter.window(log)) else { continue };
@@ -38,11 +38,11 @@ impl CollectedSums {
             *sum = sum.plus(pauses, true);
         }
         let sums = of_recordings.into_values().reduce(|sum, more| sum.plus(more, false));
-        CollectedSums(sums.map(|pauses| Collected { pauses, ..Collected::default() }))
+        CollectorSums(sums.map(|pauses| CollectorTime { pauses, ..CollectorTime::default() }))
     }
 
     /// Adds what was read of a log.
-    pub(super) fn add(&mut self, ids: &LogIds, groups: &LockGroups, read: &Read) {
+    pub(super) fn add(&mut self, ids: &LogIds, groups: &LockGroups, read: &LogDelays) {
         let Some(found) = &mut self.0 else { return };
         for (site, &ns) in (0u32..).zip(&read.collected_ns).filter(|(_, ns)| **ns != 0) {
             if let Some((_, lock, kind)) = ids.site(site) {
@@ -52,7 +52,7 @@ impl CollectedSums {
         }
     }
 
-    pub(super) fn finish(self) -> Option<Collected> {
+    pub(super) fn finish(self) -> Option<CollectorTime> {
         self.0
     }
 }

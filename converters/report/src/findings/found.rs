@@ -1,10 +1,10 @@
 //! What was found.
 
 use super::{
-    axis::Axis, busy::GroupTime, chains::WaitChains, collections::Collected, delay::Delays,
+    axis::Axis, busy::GroupTime, chains::WaitChains, collections::CollectorTime, delay::Delays,
     groups::LockGroups, histogram::Histogram, near_misses, other_waits::OtherWaits,
     owners::OwnedWait, program::ProgramCode, ranks::shows, sampled::SampledInterval,
-    short_names::ShortNames, snapshots::Snapshots, trace::Recorded,
+    short_names::ShortNames, snapshots::Snapshots, trace::TraceFindings,
 };
 use std::collections::BTreeMap;
 use tyrion_formats::{Owners, Recording, event_log};
@@ -45,7 +45,7 @@ pub struct Findings<'a> {
     /// JVM runs for itself.
     pub threads: Threads,
     /// The garbage collector's part in the waits; `None` where no log tells of it.
-    pub collected: Option<Collected>,
+    pub collected: Option<CollectorTime>,
     /// What these had time for, by group, in the order of names.
     pub group_times: Vec<GroupTime>,
     /// Trace mode: waits charged, by the groups of both threads, in ascending
@@ -56,7 +56,7 @@ pub struct Findings<'a> {
     /// ascending order of owners, waiters, stack, lock group and kind.
     pub owned_waits: Vec<OwnedWait>,
     /// Trace mode: nesting and instances.
-    pub trace: Recorded,
+    pub trace: TraceFindings,
     /// Trace mode: near misses; `None` if no log tells, or nobody asked for them.
     pub(crate) near_misses: Option<near_misses::Scan>,
     /// What threads were doing in the few snapshots that nobody asked for.

@@ -2,9 +2,9 @@
 
 use super::{
     axis::Clock,
-    busy::{GroupTimes, Spent},
+    busy::{GroupTimes, SpentTime},
     found::Threads,
-    pass::{Job, Sums, Tally, is_idle, is_jvms},
+    pass::{Job, Sums, ThreadTally, is_idle, is_jvms},
     spans::within_parts,
 };
 use std::collections::{HashMap, HashSet};
@@ -16,7 +16,7 @@ pub use tyrion_model::lives::life;
 pub(super) type KnownThreads = HashSet<(u32, u64)>;
 
 /// What is known of threads.
-pub(super) struct Living<'l> {
+pub(super) struct ThreadLives<'l> {
     pub(super) threads: &'l mut Threads,
     pub(super) times: &'l mut GroupTimes,
     /// Those that files before have told of.
@@ -27,10 +27,10 @@ pub(super) struct Living<'l> {
 /// is of this recording.
 pub(super) fn add(
     job: &Job<'_>,
-    tallies: &[Tally],
+    tallies: &[ThreadTally],
     sums: &mut Sums,
     recording: u32,
-    Living { threads, times, known }: Living<'_>,
+    ThreadLives { threads, times, known }: ThreadLives<'_>,
 ) {
     let pending = add_pending(job, sums, threads);
     let log = job.log;
@@ -49,7 +49,7 @@ pub(super) fn add(
         }
         // Virtual ones of which the log does not tell: from first wait to last.
         let (from_ns, to_ns) = life(log, id, thread).unwrap_or_else(|| {
-            let (from_ns, to_ns) = tallies.get(id as usize).map_or((0, 0), Tally::span);
+            let (from_ns, to_ns) = tallies.get(id as usize).map_or((0, 0), ThreadTally::span);
             (within(log, from_ns), within(log, to_ns))
         });
         let mut lived_ns = 0u64;
@@ -59,19 +59,19 @@ pub(super) fn add(
             sums.lived.add_span(&grid, from_ns, to_ns);
         }
         threads.lived_ns = threads.lived_ns.saturating_add(lived_ns);
-        let mut spent = tallies.get(id as usize).map_or(Spent::default(), Tally::spent);
+        let mut spent = tallies.get(id as usize).map_or(SpentTime::default(), ThreadTally::spent);
         spent += pending.get(&id).copied().unwrap_or_default();
         times.add(&Names(log).thread(id), lived_ns, spent);
     }
 }
 
 /// Adds the waits that had not ended: what they took of each thread's time.
-fn add_pending(job: &Job<'_>, sums: &mut Sums, threads: &mut Threads) -> HashMap<u32, Spent> {
+fn add_pending(job: &Job<'_>, sums: &mut Sums, threads: &mut Threads) -> HashMap<u32, SpentTime> {
     let log = job.log;
     let clock = Clock::new(log, job.axis);
     let grid = job.axis.phases();
     let recorded = log.recorded_waits();
-    let mut of_threads: HashMap<u32, Spent> = HashMap::new();
+    let mut of_threads: HashMap<u32, SpentTime> = HashMap::new();
     for pending in log.pending().iter().filter(|pending| job.wants(pending.thread)) {
         // It may have begun in an earlier file.
         let before =
@@ -93,7 +93,7 @@ fn add_pending(job: &Job<'_>, sums: &mut Sums, threads: &mut Threads) -> HashMap
                 if is_withheld {
                     sums.withheld.add_span(&grid, from_ns, to_ns);
                 }
-                *spent += Spent { idle_ns: to_ns.saturating_sub(from_ns), contended_ns: 0 };
+                *spent += SpentTime { idle_ns: to_ns.saturating_sub(from_ns), contended_ns: 0 };
             }
         } else if pending.kind.is_contention()
             && job.filter.kinds.contains(pending.kind)
@@ -108,7 +108,7 @@ fn add_pending(job: &Job<'_>, sums: &mut Sums, threads: &mut Threads) -> HashMap
             // Not one that began after what is looked at.
             threads.pending += u64::from(all_ns != 0);
             threads.pending_ns = threads.pending_ns.saturating_add(all_ns);
-            *spent += Spent { idle_ns: 0, contended_ns: all_ns };
+            *spent += SpentTime { idle_ns: 0, contended_ns: all_ns };
         }
     }
     of_threads

@@ -7,12 +7,12 @@
 mod known;
 mod scan;
 
-pub(crate) use scan::{Key, Scan, Stats};
+pub(crate) use scan::{Scan, ScanKey, Stats};
 
-use super::trace::Recorded;
-use known::{Event, Known, Read, SHARDS};
+use super::trace::TraceFindings;
+use known::{EventBatch, LockEvent, ObjectNumbers, SHARDS};
 use rayon::prelude::*;
-use scan::{Asked, Scanner};
+use scan::{ScanInput, Scanner};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tyrion_formats::{Entry, HoldMode, Recording};
 use tyrion_model::{
@@ -21,32 +21,32 @@ use tyrion_model::{
 };
 
 /// Looks for them, log by log: all logs of a recording one after the other.
-pub(super) struct Looking<'a> {
-    asked: Asked<'a>,
+pub(super) struct NearMissSearch<'a> {
+    asked: ScanInput<'a>,
     /// The number of each log's recording.
     recordings: &'a [u32],
     scan: Scan,
-    current: Option<OfRecording<'a>>,
+    current: Option<RecordingScan<'a>>,
 }
 
 /// A recording under way.
-struct OfRecording<'a> {
+struct RecordingScan<'a> {
     number: u32,
-    known: Arc<Known>,
+    known: Arc<ObjectNumbers>,
     /// Each has some lock objects.
     shards: Vec<Mutex<Shard<'a>>>,
-    left_out: Mutex<LeftOut>,
+    left_out: Mutex<VagueHolds>,
 }
 
 struct Shard<'a> {
     scanner: Scanner<'a>,
     /// What may have to wait for earlier ones.
-    waiting: Vec<Event>,
+    waiting: Vec<LockEvent>,
 }
 
 /// Holds that tell too little.
 #[derive(Clone, Copy, Default)]
-struct LeftOut {
+struct VagueHolds {
     unidentified: u64,
     untimed: u64,
 }
@@ -61,16 +61,21 @@ fn has_all(log: &Recording) -> bool {
     log.is_trace() && log.has_every_event() && log.hold_mode() == HoldMode::All
 }
 
-impl<'a> Looking<'a> {
+impl<'a> NearMissSearch<'a> {
     /// In these logs, of which each is of a recording; `None` if none has a record of each hold.
     pub(super) fn new(
         logs: &'a [Recording],
         recordings: &'a [u32],
         filter: &'a Filter,
         near_ns: u64,
-    ) -> Option<Looking<'a>> {
-        let asked = Asked { logs, filter, near_ns };
-        are_told(logs).then(|| Looking { asked, recordings, scan: Scan::default(), current: None })
+    ) -> Option<NearMissSearch<'a>> {
+        let asked = ScanInput { logs, filter, near_ns };
+        are_told(logs).then(|| NearMissSearch {
+            asked,
+            recordings,
+            scan: Scan::default(),
+            current: None,
+        })
     }
 
     /// What is to be asked of a log, the `run`-th, if anything; and from when on another log
@@ -78,9 +83,9 @@ impl<'a> Looking<'a> {
     pub(super) fn asking(
         &mut self,
         run: usize,
-        recorded: &Recorded,
-    ) -> (Option<Asking<'_, 'a>>, u64) {
-        let Asked { logs, .. } = self.asked;
+        recorded: &TraceFindings,
+    ) -> (Option<NearMissQuestion<'_, 'a>>, u64) {
+        let ScanInput { logs, .. } = self.asked;
         let number = self.recordings.get(run).copied().unwrap_or_default();
         let Some(log) = logs.get(run).filter(|log| has_all(log)) else { return (None, u64::MAX) };
         if self.current.as_ref().is_some_and(|current| current.number != number) {
@@ -95,13 +100,13 @@ impl<'a> Looking<'a> {
         let next_ns = starts.min().unwrap_or(u64::MAX);
         let asked = self.asked;
         let current = self.current.get_or_insert_with(|| {
-            let known = Arc::new(Known::new(recorded, &own));
+            let known = Arc::new(ObjectNumbers::new(recorded, &own));
             let scanner = || Scanner::new(asked, Arc::clone(&known));
             let shard = |_| Mutex::new(Shard { scanner: scanner(), waiting: Vec::new() });
             let shards = (0..SHARDS).map(shard).collect();
-            OfRecording { number, known: Arc::clone(&known), shards, left_out: Mutex::default() }
+            RecordingScan { number, known: Arc::clone(&known), shards, left_out: Mutex::default() }
         });
-        (Some(Asking { run: run as u32, log, of: current }), next_ns)
+        (Some(NearMissQuestion { run: run as u32, log, of: current }), next_ns)
     }
 
     /// The recording has no more logs.
@@ -131,28 +136,28 @@ impl<'a> Looking<'a> {
 }
 
 /// What is asked of a log.
-pub(super) struct Asking<'q, 'a> {
+pub(super) struct NearMissQuestion<'q, 'a> {
     run: u32,
     log: &'a Recording,
-    of: &'q OfRecording<'a>,
+    of: &'q RecordingScan<'a>,
 }
 
 /// What goes through its records.
-pub(super) struct Worker<'q> {
+pub(super) struct NearMissVisitor<'q> {
     run: u32,
     log: &'q Recording,
-    known: &'q Known,
-    of: &'q dyn Keep,
-    read: Read,
+    known: &'q ObjectNumbers,
+    of: &'q dyn EventStore,
+    read: EventBatch,
 }
 
 /// Keeps what workers have read.
-trait Keep: Sync {
-    fn keep(&self, read: &mut Read);
+trait EventStore: Sync {
+    fn keep(&self, read: &mut EventBatch);
 }
 
-impl Keep for OfRecording<'_> {
-    fn keep(&self, read: &mut Read) {
+impl EventStore for RecordingScan<'_> {
+    fn keep(&self, read: &mut EventBatch) {
         for (shard, events) in self.shards.iter().zip(&mut read.events) {
             if !events.is_empty() {
                 lock(shard).waiting.append(events);
@@ -164,9 +169,9 @@ impl Keep for OfRecording<'_> {
     }
 }
 
-impl Question for Asking<'_, '_> {
+impl Question for NearMissQuestion<'_, '_> {
     type Visitor<'q>
-        = Worker<'q>
+        = NearMissVisitor<'q>
     where
         Self: 'q;
 
@@ -182,17 +187,17 @@ impl Question for Asking<'_, '_> {
         }
     }
 
-    fn visitor(&self) -> Worker<'_> {
-        let Asking { run, log, of } = *self;
-        Worker { run, log, known: &of.known, of, read: Read::default() }
+    fn visitor(&self) -> NearMissVisitor<'_> {
+        let NearMissQuestion { run, log, of } = *self;
+        NearMissVisitor { run, log, known: &of.known, of, read: EventBatch::default() }
     }
 
-    fn take(&self, mut worker: Worker<'_>) {
+    fn take(&self, mut worker: NearMissVisitor<'_>) {
         worker.end_piece();
     }
 }
 
-impl Visitor for Worker<'_> {
+impl Visitor for NearMissVisitor<'_> {
     #[inline]
     fn entry(&mut self, entry: &Entry<'_>) {
         self.known.read((self.run, self.log), entry, &mut self.read);
@@ -216,7 +221,7 @@ pub(crate) fn scan_in_spans(
 ) -> Option<Scan> {
     use tyrion_model::pass::{Reading, run as run_pass};
     let recordings = super::trace::recordings(findings.logs);
-    let mut looking = Looking::new(findings.logs, &recordings, findings.filter, near_ns)?;
+    let mut looking = NearMissSearch::new(findings.logs, &recordings, findings.filter, near_ns)?;
     for (run, log) in findings.logs.iter().enumerate() {
         let (asking, next_ns) = looking.asking(run, &findings.trace);
         let reading = Reading { next_ns, span_bytes, ..Reading::new(&|_| {}) };

@@ -73,7 +73,7 @@ pub struct PlaceWaker {
 
 /// What is gathered of a place.
 #[derive(Debug, Default)]
-struct Gathered {
+struct GatheredWaits {
     sums: PlaceWaits,
     /// By recording and Java id.
     threads: BTreeSet<(u32, u64)>,
@@ -97,9 +97,9 @@ type Stacks = BTreeMap<(usize, u32), u64>;
 impl OtherWaits {
     /// Those of logs, whose places are judged.
     pub(super) fn find(logs: &[Recording], filter: &Filter, judged: Withheld) -> OtherWaits {
-        let mut places: BTreeMap<usize, Gathered> = BTreeMap::new();
+        let mut places: BTreeMap<usize, GatheredWaits> = BTreeMap::new();
         for ((run, log), recording) in logs.iter().enumerate().zip(recordings(logs)) {
-            let mut names = Wanted::new(log, filter);
+            let mut names = FilteredNames::new(log, filter);
             for waits in judged.waits(run) {
                 let Some(place) = judged.place_of_site(run, waits.site) else { continue };
                 let Some(site) = log.definitions().sites().get(waits.site) else { continue };
@@ -156,7 +156,7 @@ fn add(stacks: &mut Stacks, key: (usize, u32), wait_ns: u64) {
 fn add_wakers(
     (run, log): (usize, &Recording),
     wakes: &[OtherWakes],
-    places: &mut BTreeMap<usize, Gathered>,
+    places: &mut BTreeMap<usize, GatheredWaits>,
 ) {
     let (mut threads, mut methods) = (HashMap::new(), HashMap::new());
     for wakes in wakes {
@@ -176,7 +176,7 @@ fn add_wakers(
     }
 }
 
-impl Gathered {
+impl GatheredWaits {
     fn finish(self, place: usize, logs: &[Recording]) -> PlaceWaits {
         let waker = |((threads, at), sums): ((String, String), WakerSums)| {
             // Of equal ones the first by name.
@@ -201,7 +201,7 @@ fn hottest(stacks: Stacks) -> Option<((usize, u32), u64)> {
 }
 
 /// Names of the threads and locks that the filter asks for.
-struct Wanted<'a> {
+struct FilteredNames<'a> {
     log: &'a Recording,
     thread: Option<&'a Regex>,
     lock: Option<&'a Regex>,
@@ -210,11 +210,11 @@ struct Wanted<'a> {
     locks: HashMap<(u32, u32, u8), Option<LockRef>>,
 }
 
-impl<'a> Wanted<'a> {
-    fn new(log: &'a Recording, filter: &'a Filter) -> Wanted<'a> {
+impl<'a> FilteredNames<'a> {
+    fn new(log: &'a Recording, filter: &'a Filter) -> FilteredNames<'a> {
         let (threads, locks) = Default::default();
         let (thread, lock) = (filter.thread.as_ref(), filter.lock.as_ref());
-        Wanted { log, thread, lock, threads, locks }
+        FilteredNames { log, thread, lock, threads, locks }
     }
 
     /// The group of a thread.

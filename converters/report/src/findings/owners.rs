@@ -35,20 +35,20 @@ pub struct OwnedWait {
 }
 
 /// Waiters' group, owners' group, and site.
-type Key = (u32, u32, u32);
+type OwnerKey = (u32, u32, u32);
 
 /// Waits whose lock's owner is known, by the groups of waiter and owner, and
 /// the site: within one log.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Owners {
-    near: Near<Key, Delay>,
-    sums: HashMap<Key, Delay, BuildHasherDefault<Mix>>,
+    near: Near<OwnerKey, Delay>,
+    sums: HashMap<OwnerKey, Delay, BuildHasherDefault<Mix>>,
 }
 
 impl Owners {
     /// Adds a wait.
     #[inline]
-    pub(super) fn add_wait(&mut self, key: Key, wait_ns: u64) {
+    pub(super) fn add_wait(&mut self, key: OwnerKey, wait_ns: u64) {
         if let Some((key, waits)) = self.near.change(key, |sum| *sum += Delay { count: 1, wait_ns })
         {
             self.add_waits(key, waits);
@@ -57,7 +57,7 @@ impl Owners {
 
     /// Adds waits, such as folded ones.
     #[inline(never)]
-    pub(super) fn add_waits(&mut self, key: Key, waits: Delay) {
+    pub(super) fn add_waits(&mut self, key: OwnerKey, waits: Delay) {
         *self.sums.entry(key).or_default() += waits;
     }
 

@@ -6,7 +6,7 @@ mod worker;
 
 use super::{
     axis::Axis,
-    busy::Spent,
+    busy::SpentTime,
     delay::Delay,
     groups::{LockGroups, ThreadGroups, thread_group},
     owners::Owners,
@@ -26,11 +26,11 @@ use tyrion_model::{
     aggregate::LogIds, describe::Names, filter::Filter, pass::Question, withheld::Withheld,
 };
 use tyrion_wire::WaitKind;
-use worker::Worker;
+use worker::DelayVisitor;
 
 /// Whether waits of this kind are for something to happen.
 pub(super) fn is_idle(kind: WaitKind) -> bool {
-    matches!(kind, WaitKind::ObjectWait | WaitKind::Condition | WaitKind::Park)
+    kind.is_idle()
 }
 
 /// Whether a thread is one that the JVM runs for itself: what it does is not
@@ -56,10 +56,10 @@ pub(super) struct Job<'a> {
 }
 
 /// What is known of a log afterwards, by its own ids.
-pub(super) struct Read {
+pub(super) struct LogDelays {
     /// Waits over the threshold, by site.
     pub(super) delays: Vec<Delay>,
-    pub(super) threads: Vec<Tally>,
+    pub(super) threads: Vec<ThreadTally>,
     /// How much of the shown waits fell into [`Job::pauses`], by site, in ns.
     pub(super) collected_ns: Vec<u64>,
     /// Waits whose lock's owner is known.
@@ -67,43 +67,43 @@ pub(super) struct Read {
 }
 
 /// What is asked of a log.
-pub(super) struct Asking<'a> {
+pub(super) struct DelayQuestion<'a> {
     job: Job<'a>,
     sites: Vec<SitePlan>,
-    wanted: Vec<Wanted>,
-    threads: Vec<Tally>,
-    found: Mutex<Found>,
+    wanted: Vec<ThreadPlan>,
+    threads: Vec<ThreadTally>,
+    found: Mutex<LogSums>,
 }
 
 /// What workers have found.
-struct Found {
+struct LogSums {
     sums: Sums,
     delays: Vec<Delay>,
     collected_ns: Vec<u64>,
     owners: Owners,
 }
 
-impl<'a> Asking<'a> {
+impl<'a> DelayQuestion<'a> {
     /// What was read, once the pass is over; adds to the sums of all logs.
-    pub(super) fn finish(self, all: &mut Sums) -> (Job<'a>, Read) {
+    pub(super) fn finish(self, all: &mut Sums) -> (Job<'a>, LogDelays) {
         let found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let Found { sums, delays, collected_ns, owners } = found;
+        let LogSums { sums, delays, collected_ns, owners } = found;
         all.add(&sums);
-        (self.job, Read { delays, threads: self.threads, collected_ns, owners })
+        (self.job, LogDelays { delays, threads: self.threads, collected_ns, owners })
     }
 }
 
-impl<'a> Question for Asking<'a> {
+impl<'a> Question for DelayQuestion<'a> {
     type Visitor<'q>
-        = Worker<'q, 'a>
+        = DelayVisitor<'q, 'a>
     where
         Self: 'q;
 
-    fn visitor(&self) -> Worker<'_, 'a> {
-        Worker::new(&self.job, &self.sites, &self.wanted, &self.threads)
+    fn visitor(&self) -> DelayVisitor<'_, 'a> {
+        DelayVisitor::new(&self.job, &self.sites, &self.wanted, &self.threads)
     }
 
-    fn take(&self, worker: Worker<'_, 'a>) {
+    fn take(&self, worker: DelayVisitor<'_, 'a>) {
         let found = &mut *lock(&self.found);
         found.sums.add(&worker.sums);
         found.delays.iter_mut().zip(&worker.delays).for_each(|(sum, more)| *sum += *more);
@@ -114,7 +114,7 @@ impl<'a> Question for Asking<'a> {
 }
 
 /// What is known of a thread, written to by all workers.
-pub(super) struct Tally {
+pub(super) struct ThreadTally {
     delays: AtomicU64,
     delay_ns: AtomicU64,
     first_ns: AtomicU64,
@@ -123,11 +123,11 @@ pub(super) struct Tally {
     contended_ns: AtomicU64,
 }
 
-impl Tally {
-    fn new() -> Tally {
+impl ThreadTally {
+    fn new() -> ThreadTally {
         let [delays, delay_ns, last_ns, idle_ns, contended_ns] = [0; 5].map(AtomicU64::new);
         let first_ns = AtomicU64::new(u64::MAX);
-        Tally { delays, delay_ns, first_ns, last_ns, idle_ns, contended_ns }
+        ThreadTally { delays, delay_ns, first_ns, last_ns, idle_ns, contended_ns }
     }
 
     /// Its waits over the threshold.
@@ -142,11 +142,14 @@ impl Tally {
     }
 
     /// What its waits took of its time.
-    pub(super) fn spent(&self) -> Spent {
-        Spent { idle_ns: self.idle_ns.load(Relaxed), contended_ns: self.contended_ns.load(Relaxed) }
+    pub(super) fn spent(&self) -> SpentTime {
+        SpentTime {
+            idle_ns: self.idle_ns.load(Relaxed),
+            contended_ns: self.contended_ns.load(Relaxed),
+        }
     }
 
-    fn spend(&self, spent: Spent) {
+    fn spend(&self, spent: SpentTime) {
         for (sum, ns) in [(&self.idle_ns, spent.idle_ns), (&self.contended_ns, spent.contended_ns)]
         {
             if ns != 0 {
@@ -232,7 +235,7 @@ impl Count {
 
 /// A thread of the log.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct ThreadPlan {
     wanted: bool,
     /// Whether its time counts: it is none of the JVM's own.
     lives: bool,
@@ -263,14 +266,14 @@ impl<'a> Job<'a> {
     }
 
     /// What is to be asked of the log, whose threads are given their groups.
-    pub(super) fn asking(self, names: &mut ThreadGroups) -> Asking<'a> {
+    pub(super) fn asking(self, names: &mut ThreadGroups) -> DelayQuestion<'a> {
         let (sites, wanted) = (self.sites(), self.threads(names));
-        let threads: Vec<Tally> = wanted.iter().map(|_| Tally::new()).collect();
+        let threads: Vec<ThreadTally> = wanted.iter().map(|_| ThreadTally::new()).collect();
         let sums = Sums::new(self.axis, self.ranks);
         let delays = vec![Delay::default(); sites.len()];
         let collected_ns = vec![0; sites.len()];
-        let found = Found { sums, delays, collected_ns, owners: Owners::default() };
-        Asking { job: self, sites, wanted, threads, found: Mutex::new(found) }
+        let found = LogSums { sums, delays, collected_ns, owners: Owners::default() };
+        DelayQuestion { job: self, sites, wanted, threads, found: Mutex::new(found) }
     }
 
     /// What nobody asks for is counted where nobody looks.
@@ -314,14 +317,14 @@ impl<'a> Job<'a> {
     }
 
     /// By id; the first one is for threads whose definition is lost, too.
-    fn threads(&self, names: &mut ThreadGroups) -> Vec<Wanted> {
+    fn threads(&self, names: &mut ThreadGroups) -> Vec<ThreadPlan> {
         let threads = self.log.definitions().threads();
         let rows: HashMap<u32, u32> = self.ranks.threads.iter().copied().zip(0..).collect();
         let wanted = |id: u32| {
             let name = Names(self.log).thread(id);
             let regex = self.filter.thread.as_ref();
             let of_profile = self.ids.thread(id);
-            Wanted {
+            ThreadPlan {
                 wanted: regex.is_none_or(|regex| regex.is_match(&name)),
                 lives: threads.get(id).is_none_or(|thread| !is_jvms(self.log, thread)),
                 row: of_profile.and_then(|id| rows.get(&id).copied()).unwrap_or(NONE),

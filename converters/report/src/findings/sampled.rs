@@ -48,7 +48,7 @@ pub(super) struct Sampling<'f> {
     zero: bool,
     whole: Axis,
     grid: Grid,
-    found: Found,
+    found: AllSamples,
 }
 
 impl<'f> Sampling<'f> {
@@ -65,7 +65,7 @@ impl<'f> Sampling<'f> {
         }
         let whole = whole(logs, filter, options);
         let grid = grid(&whole, options.interval_ns);
-        Some(Sampling { filter, zero: options.zero, whole, grid, found: Found::default() })
+        Some(Sampling { filter, zero: options.zero, whole, grid, found: AllSamples::default() })
     }
 
     /// What is to be asked of a log, the `run`-th.
@@ -74,7 +74,7 @@ impl<'f> Sampling<'f> {
         (run, log): (usize, &'a Recording),
         ids: &'a LogIds,
         withheld: &'a Withheld,
-    ) -> Asking<'a>
+    ) -> SampleQuestion<'a>
     where
         'f: 'a,
     {
@@ -82,11 +82,11 @@ impl<'f> Sampling<'f> {
         let (filter, grid, reader) = (self.filter, self.grid, StateReader::new(log));
         let withheld = (withheld, run);
         let pass = Pass { log, ids, filter, window, clock, grid, reader, withheld };
-        Asking { pass, found: Mutex::default() }
+        SampleQuestion { pass, found: Mutex::default() }
     }
 
     /// The pass over that log is over.
-    pub(super) fn add(&mut self, asking: Asking<'_>) {
+    pub(super) fn add(&mut self, asking: SampleQuestion<'_>) {
         let of_log = asking.found.into_inner().unwrap_or_else(PoisonError::into_inner);
         if self.zero {
             let hidden = asking.pass.hidden(asking.pass.withheld.1 as u32, &of_log);
@@ -143,23 +143,23 @@ fn grid(whole: &Axis, interval_ns: u64) -> Grid {
 
 /// Interval, thread, stack, state, lock and kind, by ids of the profile; thread,
 /// stack and lock are [`HIDDEN`] where the state is not shown.
-type Key = (usize, u32, u32, State, u32, Option<WaitKind>);
+type IntervalKey = (usize, u32, u32, State, u32, Option<WaitKind>);
 
 /// Stands for threads, stacks and locks that are not shown.
 const HIDDEN: u32 = u32::MAX;
 
 /// What is found in a log.
 #[derive(Default)]
-struct OfLog {
-    sums: HashMap<Key, SampleTotals>,
+struct LogSamples {
+    sums: HashMap<IntervalKey, SampleTotals>,
     /// Threads of the log that were sampled.
     threads: BTreeSet<u32>,
 }
 
 /// What is found in all of them.
 #[derive(Default)]
-struct Found {
-    sums: HashMap<Key, SampleTotals>,
+struct AllSamples {
+    sums: HashMap<IntervalKey, SampleTotals>,
     hidden: Vec<Thread>,
 }
 
@@ -176,28 +176,28 @@ struct Pass<'a> {
 }
 
 /// What is asked of a log.
-pub(super) struct Asking<'a> {
+pub(super) struct SampleQuestion<'a> {
     pass: Pass<'a>,
-    found: Mutex<OfLog>,
+    found: Mutex<LogSamples>,
 }
 
 /// What a worker has found.
-pub(super) struct Worker<'q> {
+pub(super) struct SampleVisitor<'q> {
     pass: &'q Pass<'q>,
-    found: OfLog,
+    found: LogSamples,
 }
 
-impl Question for Asking<'_> {
+impl Question for SampleQuestion<'_> {
     type Visitor<'q>
-        = Worker<'q>
+        = SampleVisitor<'q>
     where
         Self: 'q;
 
-    fn visitor(&self) -> Worker<'_> {
-        Worker { pass: &self.pass, found: OfLog::default() }
+    fn visitor(&self) -> SampleVisitor<'_> {
+        SampleVisitor { pass: &self.pass, found: LogSamples::default() }
     }
 
-    fn take(&self, worker: Worker<'_>) {
+    fn take(&self, worker: SampleVisitor<'_>) {
         let mut all = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         for (key, totals) in worker.found.sums {
             all.sums.entry(key).or_default().add(&totals);
@@ -206,7 +206,7 @@ impl Question for Asking<'_> {
     }
 }
 
-impl Visitor for Worker<'_> {
+impl Visitor for SampleVisitor<'_> {
     #[inline]
     fn entry(&mut self, entry: &Entry<'_>) {
         if let Entry::Note(noted) = entry
@@ -218,7 +218,7 @@ impl Visitor for Worker<'_> {
 }
 
 impl Pass<'_> {
-    fn sample(&self, sampled: &Noted<Sample>, found: &mut OfLog) {
+    fn sample(&self, sampled: &Noted<Sample>, found: &mut LogSamples) {
         let (withheld, run) = self.withheld;
         let is_withheld = |kind, stack| withheld.is_withheld((run, self.log), kind, stack);
         let is_asked_for = self.window.part(sampled).is_some()
@@ -279,7 +279,7 @@ impl Pass<'_> {
     }
 
     /// The threads that were sampled, but of which nothing is shown.
-    fn hidden(&self, run: u32, found: &OfLog) -> Vec<Thread> {
+    fn hidden(&self, run: u32, found: &LogSamples) -> Vec<Thread> {
         let shown: BTreeSet<u32> = found.sums.keys().map(|key| key.1).collect();
         let is_shown = |thread: u32| self.ids.thread(thread).is_some_and(|id| shown.contains(&id));
         let hidden = found.threads.iter().copied();
@@ -295,8 +295,8 @@ impl Pass<'_> {
     }
 }
 
-impl Found {
-    fn add(&mut self, sums: HashMap<Key, SampleTotals>) {
+impl AllSamples {
+    fn add(&mut self, sums: HashMap<IntervalKey, SampleTotals>) {
         for (key, totals) in sums {
             self.sums.entry(key).or_default().add(&totals);
         }
@@ -326,7 +326,7 @@ impl Found {
                 },
             );
         }
-        let mut sums: Vec<(Key, SampleTotals)> = self.sums.into_iter().collect();
+        let mut sums: Vec<(IntervalKey, SampleTotals)> = self.sums.into_iter().collect();
         sums.sort_unstable_by_key(|(key, _)| *key);
         for ((at, thread, stack, state, lock, kind), totals) in sums {
             // What began before the time that is asked for is shown with it.

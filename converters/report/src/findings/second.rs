@@ -4,14 +4,14 @@
 use super::{
     axis::{Axis, Series},
     busy::GroupTimes,
-    chains::{Following, MOST},
-    collections::CollectedSums,
+    chains::{ChainSearch, MOST},
+    collections::CollectorSums,
     delay::{Delay, Delays},
     found::{Distributions, Findings, Phase, ThreadBlame, Threads, Timelines},
     groups::{LockGroups, ThreadGroups},
     histogram::{self, Histogram},
     lives,
-    near_misses::Looking,
+    near_misses::NearMissSearch,
     other_waits::OtherWaits,
     owners::AllOwners,
     pass::{self, Blames},
@@ -20,7 +20,7 @@ use super::{
     ranks::Ranks,
     sampled::{self, Sampling},
     short_names::ShortNames,
-    snapshots::{SnapshotSums, SnapshotsOfLog},
+    snapshots::{SnapshotQuestion, SnapshotSums},
     trace,
 };
 use crate::options::ReportOptions;
@@ -39,7 +39,7 @@ use tyrion_wire::cell::BUCKETS;
 pub(super) struct FirstPass {
     pub(super) aggregate: Aggregate,
     pub(super) others: OtherWaits,
-    pub(super) recorded: trace::Recorded,
+    pub(super) recorded: trace::TraceFindings,
     pub(super) surveys: Option<Vec<LogSurvey>>,
 }
 
@@ -62,13 +62,13 @@ pub(super) fn find<'a>(
     let mut names = ThreadGroups::default();
     let mut owners = AllOwners::default();
     let all_pauses = pauses::of(logs, &recordings);
-    let mut collected = CollectedSums::new(logs, &recordings, filter);
-    let mut following = Following::new(filter, &axis, &other_waits.judged, MOST);
+    let mut collected = CollectorSums::new(logs, &recordings, filter);
+    let mut following = ChainSearch::new(filter, &axis, &other_waits.judged, MOST);
     let program = ProgramCode::of(logs, &aggregate.profile, &options.packages);
     let mut snapshots = SnapshotSums::default();
     let mut sampling = Sampling::new(logs, filter, options, &aggregate);
-    let mut looking =
-        Looking::new(logs, &recordings, filter, options.near_ns).filter(|_| options.near_misses);
+    let mut looking = NearMissSearch::new(logs, &recordings, filter, options.near_ns)
+        .filter(|_| options.near_misses);
     let reading = Reading { is_checked: aggregate.damage.is_empty(), ..Reading::new(progress) };
     for (run, log, recording) in by_recording(logs, &recordings) {
         let Some(ids) = aggregate.ids.get(run) else { continue };
@@ -81,7 +81,7 @@ pub(super) fn find<'a>(
         let of_samples = sampling.as_ref().map(|it| it.asking((run, log), ids, withheld.0));
         let (near, next_ns) =
             looking.as_mut().map_or((None, u64::MAX), |it| it.asking(run, &recorded));
-        let unasked = SnapshotsOfLog::new(log, filter);
+        let unasked = SnapshotQuestion::new(log, filter);
         let all = ((asking, near), ((gather, unasked), of_samples));
         tyrion_model::pass::run(log, &all, Reading { next_ns, ..reading });
         let ((asking, _), ((gather, unasked), of_samples)) = all;
@@ -93,7 +93,8 @@ pub(super) fn find<'a>(
         let (job, read) = asking.finish(&mut sums);
         delays.add(ids, &read);
         owners.add(ids, groups, &read.owners);
-        let living = lives::Living { threads: &mut threads, times: &mut times, known: &mut known };
+        let living =
+            lives::ThreadLives { threads: &mut threads, times: &mut times, known: &mut known };
         lives::add(&job, &read.threads, &mut sums, recording, living);
         collected.add(ids, groups, &read);
     }
@@ -116,7 +117,7 @@ pub(super) fn find<'a>(
         collected: collected.finish(),
         chains,
         other_waits,
-        near_misses: looking.map(Looking::finish),
+        near_misses: looking.map(NearMissSearch::finish),
         surveys,
         trace: recorded,
         short_names: ShortNames::of(logs),
@@ -151,7 +152,7 @@ impl DelaySums {
         DelaySums { stacks: BTreeMap::new(), threads }
     }
 
-    fn add(&mut self, ids: &LogIds, read: &pass::Read) {
+    fn add(&mut self, ids: &LogIds, read: &pass::LogDelays) {
         for (site, delay) in read.delays.iter().enumerate().filter(|(_, delay)| delay.count != 0) {
             if let Some((stack, _, _)) = ids.site(site as u32) {
                 *self.stacks.entry(stack).or_default() += *delay;

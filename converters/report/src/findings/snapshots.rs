@@ -71,23 +71,23 @@ impl Snapshots {
 
 /// Sums them up, log by log.
 #[derive(Default)]
-pub(super) struct SnapshotSums(BTreeMap<(String, State, bool, Place), u64>);
+pub(super) struct SnapshotSums(BTreeMap<(String, State, bool, FramePair), u64>);
 
 /// The innermost frame that is not the JDK's, and the one of the program's own code.
-type Place = (String, String);
+type FramePair = (String, String);
 
 impl SnapshotSums {
     /// The pass over a log is over, the `run`-th, whose waits for no lock are judged.
     pub(super) fn add(
         &mut self,
-        asked: SnapshotsOfLog<'_>,
+        asked: SnapshotQuestion<'_>,
         judged: &Withheld,
         run: usize,
         program: &ProgramCode,
     ) {
-        let SnapshotsOfLog { log, sums, .. } = asked;
+        let SnapshotQuestion { log, sums, .. } = asked;
         let names = Names(log);
-        let mut places: HashMap<u32, Place> = HashMap::new();
+        let mut places: HashMap<u32, FramePair> = HashMap::new();
         for ((thread, stack, state, is_pinned), wall_ns) in
             sums.into_inner().unwrap_or_else(PoisonError::into_inner)
         {
@@ -125,20 +125,20 @@ impl SnapshotSums {
 }
 
 /// Thread, stack and state, and whether the thread is pinned.
-type Key = (u32, u32, State, bool);
+type SnapshotKey = (u32, u32, State, bool);
 
 /// What is asked of a log.
-pub(super) struct SnapshotsOfLog<'a> {
+pub(super) struct SnapshotQuestion<'a> {
     log: &'a Recording,
     window: Window,
     /// By thread: whether the filter asks for it.
     threads: Vec<bool>,
     reader: StateReader<'a>,
-    sums: Mutex<HashMap<Key, u64>>,
+    sums: Mutex<HashMap<SnapshotKey, u64>>,
 }
 
-impl<'a> SnapshotsOfLog<'a> {
-    pub(super) fn new(log: &'a Recording, filter: &Filter) -> SnapshotsOfLog<'a> {
+impl<'a> SnapshotQuestion<'a> {
+    pub(super) fn new(log: &'a Recording, filter: &Filter) -> SnapshotQuestion<'a> {
         let names = Names(log);
         let asks = |id: u32| match &filter.thread {
             None => true,
@@ -146,17 +146,17 @@ impl<'a> SnapshotsOfLog<'a> {
         };
         let threads = (0..log.definitions().threads().len().max(1) as u32).map(asks).collect();
         let (window, reader) = (filter.window(log), StateReader::new(log));
-        SnapshotsOfLog { log, window, threads, reader, sums: Mutex::default() }
+        SnapshotQuestion { log, window, threads, reader, sums: Mutex::default() }
     }
 }
 
 /// What a worker has seen.
-pub(super) struct Worker<'q> {
-    asked: &'q SnapshotsOfLog<'q>,
-    sums: HashMap<Key, u64>,
+pub(super) struct SnapshotVisitor<'q> {
+    asked: &'q SnapshotQuestion<'q>,
+    sums: HashMap<SnapshotKey, u64>,
 }
 
-impl Worker<'_> {
+impl SnapshotVisitor<'_> {
     fn sample(&mut self, sampled: &Noted<Sample>) {
         let asked = self.asked;
         let (thread, _) = asked.reader.thread_and_lock(sampled);
@@ -178,17 +178,17 @@ impl Worker<'_> {
     }
 }
 
-impl Question for SnapshotsOfLog<'_> {
+impl Question for SnapshotQuestion<'_> {
     type Visitor<'q>
-        = Worker<'q>
+        = SnapshotVisitor<'q>
     where
         Self: 'q;
 
-    fn visitor(&self) -> Worker<'_> {
-        Worker { asked: self, sums: HashMap::new() }
+    fn visitor(&self) -> SnapshotVisitor<'_> {
+        SnapshotVisitor { asked: self, sums: HashMap::new() }
     }
 
-    fn take(&self, worker: Worker<'_>) {
+    fn take(&self, worker: SnapshotVisitor<'_>) {
         let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         for (key, more) in worker.sums {
             let sum = sums.entry(key).or_default();
@@ -197,7 +197,7 @@ impl Question for SnapshotsOfLog<'_> {
     }
 }
 
-impl Visitor for Worker<'_> {
+impl Visitor for SnapshotVisitor<'_> {
     #[inline]
     fn entry(&mut self, entry: &Entry<'_>) {
         if let Entry::Note(noted) = entry

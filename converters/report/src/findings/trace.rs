@@ -17,7 +17,7 @@ use tyrion_wire::trace::{Held, Instance, Nest};
 /// What was recorded, of all logs, whatever the filter: whether a lock is
 /// shared, or an order of locks a cycle, depends on all threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Recorded {
+pub struct TraceFindings {
     /// Which lock was taken within which, in ascending order.
     pub nestings: Vec<Nesting>,
     /// Which thread took which instance, in ascending order.
@@ -30,7 +30,7 @@ pub struct Nesting {
     /// The log.
     pub run: u32,
     /// Who took what, and held what.
-    pub nested: Nested,
+    pub nested: NestedTaking,
     /// How often this was recorded, and when for the first time and the last, monotonic ns.
     pub times: u64,
     /// The first time.
@@ -41,7 +41,7 @@ pub struct Nesting {
 
 /// Who took what while others were held. Ids are those of the log.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Nested {
+pub struct NestedTaking {
     /// The thread.
     pub thread: u32,
     /// The lock that was taken.
@@ -74,18 +74,18 @@ pub struct Taking {
 
 /// How often something was recorded, and when for the first time and the last.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct Occurrences {
     times: u64,
     first_ns: u64,
     last_ns: u64,
 }
 
-impl Seen {
-    fn at(at_ns: u64) -> Seen {
-        Seen { times: 1, first_ns: at_ns, last_ns: at_ns }
+impl Occurrences {
+    fn at(at_ns: u64) -> Occurrences {
+        Occurrences { times: 1, first_ns: at_ns, last_ns: at_ns }
     }
 
-    fn add(&mut self, more: Seen) {
+    fn add(&mut self, more: Occurrences) {
         self.times = self.times.saturating_add(more.times);
         self.first_ns = self.first_ns.min(more.first_ns);
         self.last_ns = self.last_ns.max(more.last_ns);
@@ -93,34 +93,34 @@ impl Seen {
 }
 
 /// What is asked of a log: nesting and instances.
-pub(crate) struct Collecting<'a> {
+pub(crate) struct TraceQuestion<'a> {
     log: &'a Recording,
-    found: Mutex<Vec<Collector<'a>>>,
+    found: Mutex<Vec<TraceVisitor<'a>>>,
 }
 
-impl<'a> Collecting<'a> {
+impl<'a> TraceQuestion<'a> {
     /// Of a log; nothing if it is not of trace mode, which alone has them.
-    pub(crate) fn of(log: &'a Recording) -> Option<Collecting<'a>> {
-        log.is_trace().then(|| Collecting { log, found: Mutex::default() })
+    pub(crate) fn of(log: &'a Recording) -> Option<TraceQuestion<'a>> {
+        log.is_trace().then(|| TraceQuestion { log, found: Mutex::default() })
     }
 }
 
-impl<'a> Question for Collecting<'a> {
+impl<'a> Question for TraceQuestion<'a> {
     type Visitor<'q>
-        = Collector<'a>
+        = TraceVisitor<'a>
     where
         Self: 'q;
 
-    fn visitor(&self) -> Collector<'a> {
-        Collector::new(self.log)
+    fn visitor(&self) -> TraceVisitor<'a> {
+        TraceVisitor::new(self.log)
     }
 
-    fn take(&self, collector: Collector<'a>) {
+    fn take(&self, collector: TraceVisitor<'a>) {
         self.found.lock().unwrap_or_else(PoisonError::into_inner).push(collector);
     }
 }
 
-impl Visitor for Collector<'_> {
+impl Visitor for TraceVisitor<'_> {
     #[inline]
     fn entry(&mut self, entry: &Entry<'_>) {
         if let Entry::Note(noted) = entry {
@@ -135,32 +135,32 @@ impl Visitor for Collector<'_> {
 
 /// One worker's share of one log.
 #[derive(Debug)]
-pub(crate) struct Collector<'a> {
+pub(crate) struct TraceVisitor<'a> {
     log: &'a Recording,
-    nestings: HashMap<Nested, Seen>,
+    nestings: HashMap<NestedTaking, Occurrences>,
     takings: HashSet<Taking>,
 }
 
-impl<'a> Collector<'a> {
+impl<'a> TraceVisitor<'a> {
     /// For a log; each worker has one.
-    fn new(log: &'a Recording) -> Collector<'a> {
-        Collector { log, nestings: HashMap::new(), takings: HashSet::new() }
+    fn new(log: &'a Recording) -> TraceVisitor<'a> {
+        TraceVisitor { log, nestings: HashMap::new(), takings: HashSet::new() }
     }
 
     /// Takes up a nest.
     fn nest(&mut self, noted: &Noted<Nest<'_>>) {
         let nest = &noted.record;
-        let nested = Nested {
+        let nested = NestedTaking {
             thread: noted.thread,
             inner: nest.inner,
             stack: nest.stack,
             outer: nest.outer.iter().collect(),
             is_tried: nest.is_tried(),
         };
-        self.add_nested(nested, Seen::at(noted.at_ns));
+        self.add_nested(nested, Occurrences::at(noted.at_ns));
     }
 
-    fn add_nested(&mut self, nested: Nested, seen: Seen) {
+    fn add_nested(&mut self, nested: NestedTaking, seen: Occurrences) {
         self.nestings.entry(nested).and_modify(|known| known.add(seen)).or_insert(seen);
     }
 
@@ -179,7 +179,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn add(&mut self, other: Collector<'_>) {
+    fn add(&mut self, other: TraceVisitor<'_>) {
         other.nestings.into_iter().for_each(|(nested, seen)| self.add_nested(nested, seen));
         self.takings.extend(other.takings);
     }
@@ -192,11 +192,11 @@ impl Nesting {
     }
 }
 
-impl Recorded {
+impl TraceFindings {
     /// What was collected in each log. Workers are in no order, and how records were shared
     /// out among them differs from time to time.
-    pub(crate) fn of(all: Vec<Option<Collecting<'_>>>) -> Recorded {
-        let mut recorded = Recorded::default();
+    pub(crate) fn of(all: Vec<Option<TraceQuestion<'_>>>) -> TraceFindings {
+        let mut recorded = TraceFindings::default();
         for (run, collecting) in (0..).zip(all) {
             let found = collecting.map(|it| it.found.into_inner());
             recorded.add(run, found.map(|it| it.unwrap_or_else(PoisonError::into_inner)));
@@ -204,15 +204,15 @@ impl Recorded {
         recorded
     }
 
-    fn add(&mut self, run: u32, workers: Option<Vec<Collector<'_>>>) {
+    fn add(&mut self, run: u32, workers: Option<Vec<TraceVisitor<'_>>>) {
         let all = workers.unwrap_or_default().into_iter().reduce(|mut all, more| {
             all.add(more);
             all
         });
-        let Some(Collector { nestings, takings, .. }) = all else { return };
+        let Some(TraceVisitor { nestings, takings, .. }) = all else { return };
         let (first_nesting, first_taking) = (self.nestings.len(), self.takings.len());
         self.nestings.extend(nestings.into_iter().map(|(nested, seen)| {
-            let Seen { times, first_ns, last_ns } = seen;
+            let Occurrences { times, first_ns, last_ns } = seen;
             Nesting { run, nested, times, first_ns, last_ns }
         }));
         self.takings.extend(takings.into_iter().map(|it| Taking { run, ..it }));

@@ -6,7 +6,7 @@ use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section, View,
     findings::{
         LockRef,
-        near_misses::{Key, Scan, Stats, are_told},
+        near_misses::{Scan, ScanKey, Stats, are_told},
     },
     view::{Column, Detail, Part, Row, Table, TableCell},
 };
@@ -143,7 +143,7 @@ fn near_misses(scan: &Scan, options: &ReportOptions) -> NearMisses {
         totals.folded_waits += scan.folded.get(key).copied().unwrap_or(0);
     }
     let with_some = scan.locks.iter().filter(|(_, stats)| stats.near_misses != 0);
-    let mut with_some: Vec<&(Key, Stats)> = with_some.collect();
+    let mut with_some: Vec<&(ScanKey, Stats)> = with_some.collect();
     with_some.sort_by_key(|(key, stats)| (Reverse(stats.near_misses), key));
     let mut locks: Vec<NearMissLock> =
         with_some.into_iter().map(|(key, stats)| lock(key, stats, scan)).collect();
@@ -151,7 +151,7 @@ fn near_misses(scan: &Scan, options: &ReportOptions) -> NearMisses {
     NearMisses { near_ns: options.near_ns, totals, locks, left_out }
 }
 
-fn lock(key: &Key, stats: &Stats, scan: &Scan) -> NearMissLock {
+fn lock(key: &ScanKey, stats: &Stats, scan: &Scan) -> NearMissLock {
     let (class, name, kind) = key;
     let mut pairs: Vec<NearMissPair> = stats
         .threads

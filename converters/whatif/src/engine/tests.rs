@@ -61,7 +61,7 @@ impl Case {
         self
     }
 
-    fn replay(&self, change: Option<Change>, until: Until) -> Replayed {
+    fn replay(&self, change: Option<Change>, until: Until) -> ReplayResult {
         let shares = Shares::uniform(self.scripts.len(), self.locks.len(), self.computes, 1.0);
         let none: [Gap; 0] = [];
         let occupancy = Occupancy::new(none.iter());
@@ -69,7 +69,7 @@ impl Case {
         let material = Material { scripts: &self.scripts, locks: &self.locks, costs: &costs };
         let locks = [true, false];
         let reads = HashSet::from([7]);
-        let changed = change.map(|change| Changed { change, locks: &locks, reads: &reads });
+        let changed = change.map(|change| LockChange { change, locks: &locks, reads: &reads });
         Engine::new(material, self.world, changed, until).run()
     }
 

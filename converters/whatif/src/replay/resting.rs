@@ -1,6 +1,6 @@
 //! Where threads rest, and where they compute, as far as a recording tells.
 
-use super::Recorded;
+use super::ReplayInput;
 use crate::{
     costs::Shares,
     occupancy::LONG_NS,
@@ -33,7 +33,7 @@ impl Looks {
 /// Fewer looks at the owners of a lock tell nothing.
 pub(crate) const LEAST_LOOKS: u64 = 10;
 
-impl Recorded {
+impl ReplayInput {
     /// Whether the threads were sampled often enough to know where they rest.
     pub(crate) fn is_sampled(&self) -> bool {
         Shares::seen(&self.sampled, self.locks.list.len()).is_some()

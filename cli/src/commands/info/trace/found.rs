@@ -80,10 +80,10 @@ impl TraceRecords {
     }
 
     fn add(&mut self, traced: &Noted<Note<'_>>, is_virtual: bool, wanted: impl Fn() -> bool) {
-        match &traced.record {
-            Note::Sample(_) | Note::Snapshot(_) | Note::Wake(_) | Note::Holder(_) => return,
-            _ => self.records += 1,
+        if !traced.record.is_of_trace() {
+            return;
         }
+        self.records += 1;
         match &traced.record {
             Note::Instance(instance) => {
                 // That others took it counts, whatever the filter asks.

@@ -73,7 +73,7 @@ pub(super) enum For {
 
 /// What the filter asks of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Asked {
+pub(super) enum Demand {
     /// That it is charged.
     Charge,
     /// The same, and it had not ended.
@@ -85,7 +85,7 @@ pub(super) enum Asked {
 }
 
 /// A wait, and what is asked of it.
-pub(super) type AskedWait = (Wait, Asked);
+pub(super) type FilteredWait = (Wait, Demand);
 
 /// How a chain ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -123,14 +123,14 @@ pub(super) struct Chains<'a> {
     waits: &'a [Wait],
     /// By thread: when it waited, in parts that do not overlap, in the order of
     /// time, each with the wait that it was in.
-    parts: Arc<[Vec<Part>]>,
+    parts: Arc<[Vec<WaitPart>]>,
     /// How many more pieces there may be.
     left: u64,
 }
 
 /// A part of the time of a thread that waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Part {
+struct WaitPart {
     from_ns: u64,
     to_ns: u64,
     wait: u32,
@@ -236,7 +236,7 @@ impl<'a> Chains<'a> {
         self.give(chain, (End::Late, thread), (until_ns, to_ns), take);
     }
 
-    fn of(&self, thread: u32) -> &[Part] {
+    fn of(&self, thread: u32) -> &[WaitPart] {
         self.parts.get(thread as usize).map_or(&[], Vec::as_slice)
     }
 
@@ -266,11 +266,11 @@ struct Chain {
 /// The parts of time in which a thread waited. Where waits overlap, as one may
 /// begin within another, the one that began last counts; of two that are the same, the
 /// one that tells more.
-fn parts(waits: &[Wait], mut own: Vec<u32>) -> Vec<Part> {
+fn parts(waits: &[Wait], mut own: Vec<u32>) -> Vec<WaitPart> {
     let of = |wait: u32| waits.get(wait as usize).map_or((0, 0), |it| (it.start_ns, it.end_ns));
     let is_known = |wait: u32| waits.get(wait as usize).is_some_and(|it| it.owner != NOBODY);
     own.sort_by_key(|&wait| (of(wait).0, Reverse(of(wait).1), is_known(wait), wait));
-    let mut parts: Vec<Part> = Vec::with_capacity(own.len());
+    let mut parts: Vec<WaitPart> = Vec::with_capacity(own.len());
     // Those that had not ended when the next one began, the last one on top.
     let mut open: Vec<u32> = Vec::new();
     let mut at_ns = 0;
@@ -287,7 +287,7 @@ fn parts(waits: &[Wait], mut own: Vec<u32>) -> Vec<Part> {
 /// Puts down what open waits took from `at_ns` until a moment.
 fn close(
     open: &mut Vec<u32>,
-    parts: &mut Vec<Part>,
+    parts: &mut Vec<WaitPart>,
     at_ns: &mut u64,
     until_ns: u64,
     of: impl Fn(u32) -> (u64, u64),
@@ -296,7 +296,7 @@ fn close(
         let (_, end_ns) = of(wait);
         let to_ns = end_ns.min(until_ns);
         if *at_ns < to_ns {
-            parts.push(Part { from_ns: *at_ns, to_ns, wait });
+            parts.push(WaitPart { from_ns: *at_ns, to_ns, wait });
             *at_ns = to_ns;
         }
         if end_ns > until_ns {

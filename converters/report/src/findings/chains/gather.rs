@@ -1,10 +1,10 @@
 //! The waits that chains are made of.
 
 use super::{
-    charge::{Asked, AskedWait, For, NO_LOCK, NOBODY, Wait},
+    charge::{Demand, FilteredWait, For, NO_LOCK, NOBODY, Wait},
     longest::Longest,
     numbers::{Plan, SitePlan},
-    short::{Place, Shorts},
+    short::{GroupAxis, Shorts},
 };
 use crate::findings::axis::{Clock, Grid};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,23 +21,23 @@ pub(in crate::findings) const MOST: usize = 1 << 18;
 
 /// The waits of a recording. However many there are, so many are kept, and which
 /// these are does not depend on who finds which of them first.
-pub(super) struct Gathered {
+pub(super) struct ChainWaits {
     /// For locks, of which it is known whom they are for.
-    owned: Longest<AskedWait>,
+    owned: Longest<FilteredWait>,
     /// Those that withhold work and are charged.
-    withheld: Longest<AskedWait>,
+    withheld: Longest<FilteredWait>,
     /// All others.
-    others: Longest<AskedWait>,
+    others: Longest<FilteredWait>,
     /// Those for locks for which there is no room, added up.
     shorts: Shorts,
     /// The same of those that withhold work.
     withheld_shorts: Shorts,
 }
 
-impl Gathered {
+impl ChainWaits {
     /// With room for so many of each.
-    pub(super) fn with_room(most: usize) -> Gathered {
-        Gathered {
+    pub(super) fn with_room(most: usize) -> ChainWaits {
+        ChainWaits {
             owned: Longest::new(most),
             withheld: Longest::new(most),
             others: Longest::new(most),
@@ -48,7 +48,13 @@ impl Gathered {
 
     /// One that had not ended: it is asked for whenever it began, as long as it took
     /// until then.
-    fn put_pending(&mut self, log: &Recording, plan: &Plan, pending: &Pending, place: Place<'_>) {
+    fn put_pending(
+        &mut self,
+        log: &Recording,
+        plan: &Plan,
+        pending: &Pending,
+        place: GroupAxis<'_>,
+    ) {
         let thread = plan.thread(pending.thread);
         let Some(site) = plan.pending(pending.lock, pending.kind) else { return };
         let end_ns = log.end_ns().max(pending.start_ns);
@@ -65,27 +71,27 @@ impl Gathered {
         };
         // Chains of locks are those of waits for locks, whatever kinds are asked for.
         let is_asked = thread.is_wanted && site.is_wanted && site.is_for == For::Lock;
-        self.put(wait, if is_asked { Asked::ChargePending } else { Asked::Nothing }, place);
+        self.put(wait, if is_asked { Demand::ChargePending } else { Demand::Nothing }, place);
     }
 
     #[inline]
-    fn put(&mut self, wait: Wait, asked: Asked, place: Place<'_>) {
+    fn put(&mut self, wait: Wait, asked: Demand, place: GroupAxis<'_>) {
         let length_ns = wait.length_ns();
-        let Gathered { owned, withheld, others, shorts, withheld_shorts } = self;
+        let ChainWaits { owned, withheld, others, shorts, withheld_shorts } = self;
         match asked {
-            _ if wait.owner == NOBODY => others.push(length_ns, (wait, Asked::Nothing), |_| ()),
-            Asked::ChargeWithheld => {
+            _ if wait.owner == NOBODY => others.push(length_ns, (wait, Demand::Nothing), |_| ()),
+            Demand::ChargeWithheld => {
                 withheld.push(length_ns, (wait, asked), |short| withheld_shorts.put(short, place));
             }
-            Asked::Nothing if wait.is_for != For::Lock => {
+            Demand::Nothing if wait.is_for != For::Lock => {
                 others.push(length_ns, (wait, asked), |_| ());
             }
             _ => owned.push(length_ns, (wait, asked), |short| shorts.put(short, place)),
         }
     }
 
-    fn add(&mut self, other: Gathered, place: Place<'_>) {
-        let Gathered { owned, withheld, others, shorts, withheld_shorts } = self;
+    fn add(&mut self, other: ChainWaits, place: GroupAxis<'_>) {
+        let ChainWaits { owned, withheld, others, shorts, withheld_shorts } = self;
         owned.add(other.owned, |short| shorts.put(short, place));
         withheld.add(other.withheld, |short| withheld_shorts.put(short, place));
         others.add(other.others, |_| ());
@@ -96,10 +102,10 @@ impl Gathered {
     /// The waits that are kept and can stand in a chain, in no order, and the sums of
     /// those that are not kept: of those for locks, and of those that withhold work. Of
     /// threads below `threads`, by number.
-    pub(super) fn into_parts(self, threads: usize) -> (Vec<AskedWait>, [Shorts; 2]) {
-        let Gathered { owned, withheld, others, shorts, withheld_shorts } = self;
+    pub(super) fn into_parts(self, threads: usize) -> (Vec<FilteredWait>, [Shorts; 2]) {
+        let ChainWaits { owned, withheld, others, shorts, withheld_shorts } = self;
         let lists = [owned, withheld, others].into_iter();
-        let mut all: Vec<AskedWait> = lists.flat_map(Longest::into_entries).collect();
+        let mut all: Vec<FilteredWait> = lists.flat_map(Longest::into_entries).collect();
         let mut is_owner = vec![false; threads];
         for (wait, _) in &all {
             if let Some(is_owner) = is_owner.get_mut(wait.owner as usize) {
@@ -108,71 +114,71 @@ impl Gathered {
         }
         // Whom nobody waits for is in no chain but its own.
         let owns = |thread: u32| is_owner.get(thread as usize).copied().unwrap_or(false);
-        all.retain(|(wait, asked)| *asked != Asked::Nothing || owns(wait.thread));
+        all.retain(|(wait, asked)| *asked != Demand::Nothing || owns(wait.thread));
         (all, [shorts, withheld_shorts])
     }
 }
 
 /// What is asked of a log.
-pub(in crate::findings) struct Gather<'g> {
+pub(in crate::findings) struct ChainQuestion<'g> {
     pub(super) window: Window,
     pub(super) plan: Plan,
     pub(super) clock: Clock,
     pub(super) grid: Grid,
     /// The groups of the threads of its recording so far.
     pub(super) groups: Vec<u32>,
-    pub(super) all: Mutex<&'g mut Gathered>,
+    pub(super) all: Mutex<&'g mut ChainWaits>,
 }
 
-impl<'g> Gather<'g> {
-    pub(super) fn place(&self) -> Place<'_> {
-        Place { groups: &self.groups, clock: self.clock, grid: self.grid }
+impl<'g> ChainQuestion<'g> {
+    pub(super) fn place(&self) -> GroupAxis<'_> {
+        GroupAxis { groups: &self.groups, clock: self.clock, grid: self.grid }
     }
 
     /// The pass over the log is over.
     pub(in crate::findings) fn finish(self, log: &Recording) {
-        let Gather { plan, clock, grid, groups, all, .. } = self;
+        let ChainQuestion { plan, clock, grid, groups, all, .. } = self;
         let gathered = all.into_inner().unwrap_or_else(PoisonError::into_inner);
         for pending in log.pending() {
-            gathered.put_pending(log, &plan, pending, Place { groups: &groups, clock, grid });
+            gathered.put_pending(log, &plan, pending, GroupAxis { groups: &groups, clock, grid });
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, &'g mut Gathered> {
+    fn lock(&self) -> MutexGuard<'_, &'g mut ChainWaits> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Question for Gather<'_> {
+impl Question for ChainQuestion<'_> {
     type Visitor<'q>
-        = Worker<'q>
+        = ChainVisitor<'q>
     where
         Self: 'q;
 
-    fn visitor(&self) -> Worker<'_> {
-        let gathered = Gathered::with_room(self.lock().owned.most());
+    fn visitor(&self) -> ChainVisitor<'_> {
+        let gathered = ChainWaits::with_room(self.lock().owned.most());
         let (window, plan, place) = (&self.window, &self.plan, self.place());
-        Worker { gathered, window, plan, place, held: None, is_begun: false }
+        ChainVisitor { gathered, window, plan, place, held: None, is_begun: false }
     }
 
-    fn take(&self, worker: Worker<'_>) {
+    fn take(&self, worker: ChainVisitor<'_>) {
         self.lock().add(worker.gathered, self.place());
     }
 }
 
 /// Goes over chunks.
-pub(in crate::findings) struct Worker<'g> {
-    gathered: Gathered,
+pub(in crate::findings) struct ChainVisitor<'g> {
+    gathered: ChainWaits,
     window: &'g Window,
     plan: &'g Plan,
-    place: Place<'g>,
+    place: GroupAxis<'g>,
     /// A wait of whose owner nothing is known. Behind it may stand who ended it.
     held: Option<Event>,
     /// Whether a wait of the chunk was seen.
     is_begun: bool,
 }
 
-impl Visitor for Worker<'_> {
+impl Visitor for ChainVisitor<'_> {
     #[inline]
     fn entry(&mut self, entry: &Entry<'_>) {
         match entry {
@@ -198,7 +204,7 @@ impl Visitor for Worker<'_> {
     }
 }
 
-impl Worker<'_> {
+impl ChainVisitor<'_> {
     #[inline]
     fn put_held(&mut self) {
         if let Some(event) = self.held.take() {
@@ -253,11 +259,11 @@ impl Worker<'_> {
         }
         let thread = self.plan.thread(thread);
         let asked = match site.is_for {
-            _ if !is_asked || !thread.is_wanted => Asked::Nothing,
-            For::Withheld if is_woken && site.is_wanted_lock => Asked::ChargeWithheld,
-            For::Withheld | For::Other => Asked::Nothing,
-            _ if site.is_wanted => Asked::Charge,
-            _ => Asked::Nothing,
+            _ if !is_asked || !thread.is_wanted => Demand::Nothing,
+            For::Withheld if is_woken && site.is_wanted_lock => Demand::ChargeWithheld,
+            For::Withheld | For::Other => Demand::Nothing,
+            _ if site.is_wanted => Demand::Charge,
+            _ => Demand::Nothing,
         };
         let wait = Wait {
             thread: thread.number,

@@ -3,7 +3,7 @@
 
 use super::{
     charge::{For, NOBODY},
-    sums::{Known, What},
+    sums::{ChainNames, What},
 };
 use crate::findings::groups::{LockRef, thread_group};
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ use tyrion_wire::{WaitKind, def::id::UNKNOWN};
 pub(super) struct Threads {
     /// By `Thread.getId()`.
     numbers: HashMap<u64, u32>,
-    /// The group of each, a number of [`Known::groups`].
+    /// The group of each, a number of [`ChainNames::groups`].
     pub(super) groups: Vec<u32>,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct ThreadPlan {
 pub(super) struct SitePlan {
     /// The lock's id.
     pub(super) lock: u32,
-    /// A number of [`Known::whats`].
+    /// A number of [`ChainNames::whats`].
     pub(super) what: u32,
     pub(super) is_for: For,
     /// Whether the filter asks for the lock, and for waits of the kind.
@@ -66,7 +66,7 @@ impl Plan {
         filter: &Filter,
         (withheld, run): (&Withheld, usize),
         threads: &mut Threads,
-        names: &mut Known,
+        names: &mut ChainNames,
     ) -> Plan {
         let definitions = log.definitions();
         let ids = 0..definitions.threads().len().max(1) as u32;
@@ -125,7 +125,7 @@ fn thread(
     (log, id): (&Recording, u32),
     filter: &Filter,
     threads: &mut Threads,
-    known: &mut Known,
+    known: &mut ChainNames,
 ) -> ThreadPlan {
     let name = Names(log).thread(id);
     let java_id = log.definitions().threads().get(id).map_or(0, |thread| thread.java_id);
@@ -143,7 +143,7 @@ fn site(
     (log, locks): (&Recording, &Locks<'_>),
     (node, lock, kind): (Node, u32, WaitKind),
     filter: &Filter,
-    known: &mut Known,
+    known: &mut ChainNames,
 ) -> SitePlan {
     let (class, name) = locks.label(node);
     let what: What = (LockRef { name, class, id: 0 }, kind);

@@ -3,7 +3,7 @@
 
 use super::{
     super::axis::{Clock, Grid},
-    charge::{Asked, AskedWait},
+    charge::{Demand, FilteredWait},
 };
 use std::{
     cmp::Reverse,
@@ -15,7 +15,7 @@ use tyrion_model::near::{Mix, Near};
 /// Where waits are put: the groups of threads by number, and what their times are
 /// on the axis.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'p> {
+pub(super) struct GroupAxis<'p> {
     pub(super) groups: &'p [u32],
     pub(super) clock: Clock,
     pub(super) grid: Grid,
@@ -35,7 +35,7 @@ pub(super) struct ShortSum {
 
 /// The sums of one key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Charged {
+pub(super) struct ChargedSum {
     pub(super) sum: ShortSum,
     /// How long they were in phases, as far as they were in any.
     pub(super) phases: Vec<(usize, u64)>,
@@ -63,14 +63,14 @@ pub(super) struct Shorts {
 
 impl Shorts {
     /// Adds a wait.
-    pub(super) fn put(&mut self, (wait, asked): AskedWait, place: Place<'_>) {
+    pub(super) fn put(&mut self, (wait, asked): FilteredWait, place: GroupAxis<'_>) {
         let group = |thread: u32| place.groups.get(thread as usize).copied();
         let (Some(waiting), Some(owner)) = (group(wait.thread), group(wait.owner)) else { return };
-        if asked == Asked::Nothing {
+        if asked == Demand::Nothing {
             return;
         }
         let key = (waiting, wait.what, owner);
-        let is_pending = asked == Asked::ChargePending;
+        let is_pending = asked == Demand::ChargePending;
         let length_ns = wait.length_ns();
         let waits = ShortSum {
             waits: 1,
@@ -92,7 +92,7 @@ impl Shorts {
         key: ShortKey,
         (start_ns, end_ns): (u64, u64),
         mut waits: ShortSum,
-        Place { clock, grid, .. }: Place<'_>,
+        GroupAxis { clock, grid, .. }: GroupAxis<'_>,
     ) {
         let (mut at_ns, end_ns) = (clock.at(start_ns), clock.at(end_ns));
         // What has no time within the phases counts all the same.
@@ -128,14 +128,14 @@ impl Shorts {
     }
 
     /// By key, those with the most wait first.
-    pub(super) fn finish(self) -> Vec<(ShortKey, Charged)> {
-        let mut all: BTreeMap<ShortKey, Charged> = BTreeMap::new();
+    pub(super) fn finish(self) -> Vec<(ShortKey, ChargedSum)> {
+        let mut all: BTreeMap<ShortKey, ChargedSum> = BTreeMap::new();
         for ((key, step), sum) in self.into_sums() {
             let charged = all.entry(key).or_default();
             charged.sum += sum.waits;
             charged.phases.push((step as usize, sum.inside_ns));
         }
-        let mut all: Vec<(ShortKey, Charged)> = all.into_iter().collect();
+        let mut all: Vec<(ShortKey, ChargedSum)> = all.into_iter().collect();
         all.sort_by_key(|(key, charged)| (Reverse(charged.sum.wait_ns), *key));
         all
     }

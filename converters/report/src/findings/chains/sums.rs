@@ -6,7 +6,7 @@ use super::{
         groups::LockRef,
     },
     charge::End,
-    short::{Charged, ShortKey, ShortSum},
+    short::{ChargedSum, ShortKey, ShortSum},
 };
 use std::{cmp::Reverse, collections::HashMap};
 use tyrion_model::filter::Kinds;
@@ -77,14 +77,14 @@ pub(super) type What = (LockRef, WaitKind);
 
 /// What chains are told by, and its numbers.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct ChainNames {
     /// Groups of threads.
     pub(super) groups: Names<String>,
     /// What they wait for.
     pub(super) whats: Names<What>,
 }
 
-impl Known {
+impl ChainNames {
     fn is_for_lock(&self, what: u32) -> bool {
         self.whats.get(what).is_some_and(|(_, kind)| !Kinds::idle().contains(*kind))
     }
@@ -92,7 +92,7 @@ impl Known {
 
 /// A chain by numbers: group and what it waits for, for each step; the group at
 /// the end; and how it ends.
-type Key = Vec<u32>;
+type ChainKey = Vec<u32>;
 
 /// The charges of a chain.
 struct Charges {
@@ -110,10 +110,10 @@ struct Charges {
 pub(super) struct ChainSums {
     grid: Grid,
     /// By chain, indices of `charges`.
-    chains: HashMap<Key, usize>,
+    chains: HashMap<ChainKey, usize>,
     charges: Vec<Charges>,
     /// The key that is looked for.
-    key: Key,
+    key: ChainKey,
     /// How many waits there are, and how long, in ns.
     pub(super) waits: u64,
     pub(super) wait_ns: u64,
@@ -155,13 +155,13 @@ impl ChainSums {
     }
 
     /// Begins the next wait, for what has this number.
-    pub(super) fn begin(&mut self, known: &Known, what: u32, wait_ns: u64, is_pending: bool) {
+    pub(super) fn begin(&mut self, known: &ChainNames, what: u32, wait_ns: u64, is_pending: bool) {
         let pending = u64::from(is_pending);
         let pending_ns = if is_pending { wait_ns } else { 0 };
         self.count(known, what, ShortSum { waits: 1, wait_ns, pending, pending_ns });
     }
 
-    fn count(&mut self, known: &Known, what: u32, more: ShortSum) {
+    fn count(&mut self, known: &ChainNames, what: u32, more: ShortSum) {
         self.waits += more.waits;
         self.wait_ns = self.wait_ns.saturating_add(more.wait_ns);
         self.pending += more.pending;
@@ -186,9 +186,9 @@ impl ChainSums {
     /// Charges waits that were added up already.
     pub(super) fn add_short(
         &mut self,
-        known: &Known,
+        known: &ChainNames,
         (waiting, what, owner): ShortKey,
-        charged: &Charged,
+        charged: &ChargedSum,
     ) {
         let sum = charged.sum;
         self.count(known, what, sum);
@@ -225,8 +225,8 @@ impl ChainSums {
     }
 
     /// The chains, those with the most wait first.
-    pub(super) fn finish(self, known: &Known) -> Vec<WaitChain> {
-        let (ChainSums { grid, charges, .. }, Known { groups, whats }) = (self, known);
+    pub(super) fn finish(self, known: &ChainNames) -> Vec<WaitChain> {
+        let (ChainSums { grid, charges, .. }, ChainNames { groups, whats }) = (self, known);
         let step = |&(group, what): &(u32, u32)| {
             let (lock, kind) = whats.get(what)?.clone();
             Some(ChainStep { waiting: groups.get(group)?.clone(), lock, kind })

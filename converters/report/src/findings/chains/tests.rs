@@ -25,7 +25,7 @@ fn find_with(
     filter: &Filter,
     (axis, judged): (&Axis, &Withheld),
 ) -> WaitChains {
-    let mut following = Following::new(filter, axis, judged, room);
+    let mut following = ChainSearch::new(filter, axis, judged, room);
     let nobody = &|_| {};
     let reading = Reading { is_checked: true, ..Reading::new(nobody) };
     for (log, recording) in logs.iter().enumerate().zip(recordings(logs)) {

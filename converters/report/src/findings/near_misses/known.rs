@@ -1,6 +1,6 @@
 //! What the events of one recording are about, and how they are read.
 
-use super::super::trace::Recorded;
+use super::super::trace::TraceFindings;
 use std::collections::{HashMap, HashSet};
 use tyrion_formats::{Entry, Note, Noted, Recording};
 use tyrion_model::describe::Names;
@@ -12,7 +12,7 @@ pub(super) type Object = (u32, u32);
 /// What happened to a lock object. The order is that in which events are gone
 /// through: of one moment, a wait's end comes before that of the hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Event {
+pub(super) struct LockEvent {
     pub(super) object: Object,
     /// The end of a wait, or of a hold.
     pub(super) at_ns: u64,
@@ -24,7 +24,7 @@ pub(super) struct Event {
 }
 
 /// Numbers for classes and threads, the same in all files of a recording.
-pub(super) struct Known {
+pub(super) struct ObjectNumbers {
     /// By log and class id.
     classes: HashMap<u32, Vec<u32>>,
     /// By log and thread id.
@@ -39,13 +39,13 @@ pub(super) struct Known {
     pub(super) thread_ids: Vec<(u32, u32)>,
 }
 
-impl Known {
-    pub(super) fn new(recorded: &Recorded, logs: &[(u32, &Recording)]) -> Known {
+impl ObjectNumbers {
+    pub(super) fn new(recorded: &TraceFindings, logs: &[(u32, &Recording)]) -> ObjectNumbers {
         let mut numbers: HashMap<String, u32> = HashMap::new();
         let mut thread_keys: HashMap<u64, u32> = HashMap::new();
         let (private, objects) = Default::default();
         let (by_class, by_thread) = Default::default();
-        let mut known = Known {
+        let mut known = ObjectNumbers {
             classes: by_class,
             thread_keys: by_thread,
             private,
@@ -108,7 +108,12 @@ impl Known {
 
     /// What a record of a log, the `run`-th, tells: put into `read`.
     #[inline]
-    pub(super) fn read(&self, (run, log): (u32, &Recording), entry: &Entry<'_>, read: &mut Read) {
+    pub(super) fn read(
+        &self,
+        (run, log): (u32, &Recording),
+        entry: &Entry<'_>,
+        read: &mut EventBatch,
+    ) {
         match entry {
             Entry::Wait(wait) => {
                 let Some(site) = log.definitions().sites().get(wait.site) else { return };
@@ -117,7 +122,7 @@ impl Known {
                 if let Some(object) = object.filter(|_| got) {
                     let thread_key = self.thread_key(run, wait.thread);
                     let (at_ns, place) = (wait.end_ns, 0);
-                    read.push(Event { object, at_ns, hold_ns: None, thread_key, place, run });
+                    read.push(LockEvent { object, at_ns, hold_ns: None, thread_key, place, run });
                 }
             }
             Entry::Note(noted) => {
@@ -128,7 +133,7 @@ impl Known {
         }
     }
 
-    fn hold(&self, run: u32, noted: &Noted<Hold>, read: &mut Read) {
+    fn hold(&self, run: u32, noted: &Noted<Hold>, read: &mut EventBatch) {
         let hold = &noted.record;
         let object = (self.class(run, hold.class), hold.hash);
         if self.private.contains(&object) {
@@ -142,7 +147,7 @@ impl Known {
         } else {
             let (at_ns, hold_ns) = (noted.at_ns, Some(hold.hold_ns));
             let (thread_key, place) = (self.thread_key(run, noted.thread), hold.place);
-            read.push(Event { object, at_ns, hold_ns, thread_key, place, run });
+            read.push(LockEvent { object, at_ns, hold_ns, thread_key, place, run });
         }
     }
 }
@@ -157,15 +162,15 @@ pub(super) const SHARDS: usize = 16;
 
 /// What was read.
 #[derive(Default)]
-pub(super) struct Read {
+pub(super) struct EventBatch {
     /// Each object's all in one place.
-    pub(super) events: [Vec<Event>; SHARDS],
+    pub(super) events: [Vec<LockEvent>; SHARDS],
     pub(super) unidentified: u64,
     pub(super) untimed: u64,
 }
 
-impl Read {
-    fn push(&mut self, event: Event) {
+impl EventBatch {
+    fn push(&mut self, event: LockEvent) {
         let (class, hash) = event.object;
         self.events[hash.wrapping_add(class) as usize % SHARDS].push(event);
     }

@@ -2,7 +2,7 @@
 
 use super::{
     super::{Histogram, groups::thread_group},
-    known::{Event, Known, Object},
+    known::{LockEvent, Object, ObjectNumbers},
 };
 use std::{
     collections::{BTreeMap, HashMap},
@@ -13,18 +13,18 @@ use tyrion_model::{describe::Names, filter::Filter, identity::Locks};
 use tyrion_wire::WaitKind;
 
 /// Class, name and kind of locks.
-pub(crate) type Key = (String, String, &'static str);
+pub(crate) type ScanKey = (String, String, &'static str);
 
 /// What was found.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scan {
     /// By lock and kind, those that are taken by one thread only left out; in
     /// no order.
-    pub(crate) locks: Vec<(Key, Stats)>,
+    pub(crate) locks: Vec<(ScanKey, Stats)>,
     /// Where each is in that list.
-    index: HashMap<Key, usize>,
+    index: HashMap<ScanKey, usize>,
     /// Waits too short for a record of their own, by lock and kind.
-    pub(crate) folded: HashMap<Key, u64>,
+    pub(crate) folded: HashMap<ScanKey, u64>,
     /// Holds of objects that are not told apart.
     pub(crate) unidentified: u64,
     /// Holds without a time of their own.
@@ -66,7 +66,7 @@ struct Exit {
 
 impl Scan {
     /// Where the entries into some locks are counted.
-    fn at(&mut self, key: Key) -> usize {
+    fn at(&mut self, key: ScanKey) -> usize {
         *self.index.entry(key).or_insert_with_key(|key| {
             self.locks.push((key.clone(), Stats::default()));
             self.locks.len() - 1
@@ -115,7 +115,7 @@ impl Stats {
 }
 
 /// A place at which locks of a class are taken, as the filter and people see it.
-struct Place {
+struct TakingPlace {
     /// Where its entries are counted, in [`Scan::locks`].
     at: usize,
     text: String,
@@ -124,14 +124,14 @@ struct Place {
 }
 
 /// A thread, the same way.
-struct Thread {
+struct ScannedThread {
     group: String,
     wanted: bool,
 }
 
 /// What is asked.
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct ScanInput<'a> {
     pub(super) logs: &'a [Recording],
     pub(super) filter: &'a Filter,
     pub(super) near_ns: u64,
@@ -139,23 +139,23 @@ pub(super) struct Asked<'a> {
 
 /// Goes through the holds of one recording, of one share of its lock objects.
 pub(super) struct Scanner<'a> {
-    asked: Asked<'a>,
-    known: Arc<Known>,
+    asked: ScanInput<'a>,
+    known: Arc<ObjectNumbers>,
     histories: HashMap<Object, LockHistory>,
     /// By log, class and place.
-    places: HashMap<(u32, u32, u32), Option<Place>>,
-    threads: HashMap<u32, Thread>,
+    places: HashMap<(u32, u32, u32), Option<TakingPlace>>,
+    threads: HashMap<u32, ScannedThread>,
     scan: Scan,
 }
 
 impl<'a> Scanner<'a> {
-    pub(super) fn new(asked: Asked<'a>, known: Arc<Known>) -> Scanner<'a> {
+    pub(super) fn new(asked: ScanInput<'a>, known: Arc<ObjectNumbers>) -> Scanner<'a> {
         let (histories, places, threads, scan) = Default::default();
         Scanner { asked, known, histories, places, threads, scan }
     }
 
     /// Goes through the events of a span of time, which are all behind those before.
-    pub(super) fn span(&mut self, mut events: Vec<Event>) {
+    pub(super) fn span(&mut self, mut events: Vec<LockEvent>) {
         events.sort_unstable();
         events.iter().for_each(|event| self.event(event));
     }
@@ -165,7 +165,7 @@ impl<'a> Scanner<'a> {
         self.scan
     }
 
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &LockEvent) {
         let history = self.histories.entry(event.object).or_default();
         let Some(hold_ns) = event.hold_ns else {
             if !history.waited.contains(&event.thread_key) {
@@ -175,7 +175,7 @@ impl<'a> Scanner<'a> {
         };
         let waited = history.waited.iter().position(|thread_key| *thread_key == event.thread_key);
         waited.map(|at| history.waited.swap_remove(at));
-        let Event { at_ns, thread_key, place, run, .. } = *event;
+        let LockEvent { at_ns, thread_key, place, run, .. } = *event;
         let last = history.last.replace(Exit { at_ns, thread_key, place, run });
         let entered_ns = at_ns.saturating_sub(hold_ns);
         if self.counts(event, entered_ns, waited.is_some())
@@ -188,10 +188,10 @@ impl<'a> Scanner<'a> {
     }
 
     /// Counts an entry, if the filter asks for it.
-    fn counts(&mut self, event: &Event, entered_ns: u64, waited: bool) -> bool {
+    fn counts(&mut self, event: &LockEvent, entered_ns: u64, waited: bool) -> bool {
         self.look_up(event.run, event.object.0, event.place);
         self.look_up_thread(event.thread_key);
-        let Asked { logs, filter, .. } = self.asked;
+        let ScanInput { logs, filter, .. } = self.asked;
         let Some(log) = logs.get(event.run as usize) else { return false };
         let wants_time = (filter.since.is_none() && filter.until.is_none())
             || filter.window(log).holds(entered_ns);
@@ -208,7 +208,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// The time from an exit to an entry, if that is a near miss.
-    fn gap(&mut self, event: &Event, entered_ns: u64, last: &Exit) -> Option<u64> {
+    fn gap(&mut self, event: &LockEvent, entered_ns: u64, last: &Exit) -> Option<u64> {
         self.look_up(last.run, event.object.0, last.place);
         let kind = |run, place| Some(self.place(run, event.object.0, place)?.kind);
         let (before, after) = (kind(last.run, last.place)?, kind(event.run, event.place)?);
@@ -225,10 +225,11 @@ impl<'a> Scanner<'a> {
         Some(entered_ns.saturating_sub(last.at_ns)).filter(|&gap_ns| gap_ns <= self.asked.near_ns)
     }
 
-    fn near_miss(&mut self, event: &Event, last: &Exit, gap_ns: u64) {
+    fn near_miss(&mut self, event: &LockEvent, last: &Exit, gap_ns: u64) {
         self.look_up_thread(last.thread_key);
-        let group =
-            |thread_key| self.threads.get(&thread_key).map_or("", |it: &Thread| it.group.as_str());
+        let group = |thread_key| {
+            self.threads.get(&thread_key).map_or("", |it: &ScannedThread| it.group.as_str())
+        };
         let threads = (group(last.thread_key).to_owned(), group(event.thread_key).to_owned());
         let class = event.object.0;
         let (Some(before), Some(after)) =
@@ -248,13 +249,13 @@ impl<'a> Scanner<'a> {
         history.had_near_miss = true;
     }
 
-    fn place(&self, run: u32, class: u32, place: u32) -> Option<&Place> {
+    fn place(&self, run: u32, class: u32, place: u32) -> Option<&TakingPlace> {
         self.places.get(&(run, class, place))?.as_ref()
     }
 
     /// Finds out what a place is, once.
     fn look_up(&mut self, run: u32, class: u32, place: u32) {
-        let Asked { logs, filter, .. } = self.asked;
+        let ScanInput { logs, filter, .. } = self.asked;
         let (known, scan) = (&self.known, &mut self.scan);
         self.places.entry((run, class, place)).or_insert_with(|| {
             let (class_run, class) = *known.class_ids.get(class as usize)?;
@@ -265,7 +266,7 @@ impl<'a> Scanner<'a> {
             let (class_name, name) = locks.label_at(place, &class);
             let regex = filter.lock.as_ref();
             let wants_lock = regex.is_none_or(|regex| locks.matches_at(regex, place, &class));
-            Some(Place {
+            Some(TakingPlace {
                 at: scan.at((class_name, name, own.kind.name())),
                 text: Names(log).frame(own.method, own.line),
                 kind: own.kind,
@@ -276,7 +277,7 @@ impl<'a> Scanner<'a> {
 
     /// Finds out what a thread is, once.
     fn look_up_thread(&mut self, thread_key: u32) {
-        let Asked { logs, filter, .. } = self.asked;
+        let ScanInput { logs, filter, .. } = self.asked;
         let known = &self.known;
         self.threads.entry(thread_key).or_insert_with(|| {
             let (run, thread) =
@@ -284,7 +285,7 @@ impl<'a> Scanner<'a> {
             let log = logs.get(run as usize);
             let name = log.map_or_else(String::new, |log| Names(log).thread(thread));
             let wanted = filter.thread.as_ref().is_none_or(|regex| regex.is_match(&name));
-            Thread { group: thread_group(&name), wanted }
+            ScannedThread { group: thread_group(&name), wanted }
         });
     }
 }

@@ -1,9 +1,9 @@
 //! What a worker does besides summing waits one by one: folded ones, and blame.
 
 use super::{
-    super::{busy::Spent, delay::Delay},
+    super::{busy::SpentTime, delay::Delay},
     Count,
-    worker::Worker,
+    worker::DelayVisitor,
 };
 use tyrion_formats::{Event, Noted};
 use tyrion_wire::{
@@ -13,7 +13,7 @@ use tyrion_wire::{
     trace::Blame,
 };
 
-impl Worker<'_, '_> {
+impl DelayVisitor<'_, '_> {
     pub(super) fn folded(&mut self, cell: &Cell) {
         let Some(site) = self.sites.get(cell.site as usize) else { return };
         let known = self.wanted.get(cell.thread as usize).or(self.wanted.first());
@@ -55,7 +55,7 @@ impl Worker<'_, '_> {
         if let Some(tally) = self.threads.get(cell.thread as usize).filter(|_| wanted.lives) {
             let idle = site.count.is_idle() && self.window.holds(middle_ns);
             let contended = shown && site.count == Count::Contention;
-            tally.spend(Spent {
+            tally.spend(SpentTime {
                 idle_ns: if idle { cell.sum_ns } else { 0 },
                 contended_ns: if contended { cell.sum_ns } else { 0 },
             });

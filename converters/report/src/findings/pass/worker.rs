@@ -2,10 +2,10 @@
 
 use super::{
     super::{
-        axis::Clock, busy::Spent, delay::Delay, histogram, owners::Owners, ranks::NONE,
+        axis::Clock, busy::SpentTime, delay::Delay, histogram, owners::Owners, ranks::NONE,
         spans::within_parts,
     },
-    Count, Job, SitePlan, Sums, Tally, Wanted,
+    Count, Job, SitePlan, Sums, ThreadPlan, ThreadTally,
 };
 use std::ops::Range;
 use tyrion_formats::{ChunkRef, Entry, Event, Note};
@@ -34,19 +34,19 @@ struct Stretch {
     in_box: usize,
     /// The thread, and what is to be done with its waits.
     thread: u32,
-    wanted: Wanted,
+    wanted: ThreadPlan,
     /// Waits within the stretch, by what they count as.
     sums_ns: [u64; Count::LEN],
     /// Waits over the threshold since it was put down last.
     delay: Delay,
     /// What waits took since then that were not within the stretch.
-    spent: Spent,
+    spent: SpentTime,
     /// When the first wait since then began, and when the last one ended.
     first_ns: u64,
     last_ns: u64,
 }
 
-pub(in crate::findings) struct Worker<'j, 'a> {
+pub(in crate::findings) struct DelayVisitor<'j, 'a> {
     pub(super) job: &'j Job<'a>,
     pub(super) window: Window,
     /// Whether it leaves no wait out.
@@ -66,8 +66,8 @@ pub(in crate::findings) struct Worker<'j, 'a> {
     /// Where to look for them next.
     pub(super) next_pause: usize,
     boxes: usize,
-    pub(super) wanted: &'j [Wanted],
-    pub(super) threads: &'j [Tally],
+    pub(super) wanted: &'j [ThreadPlan],
+    pub(super) threads: &'j [ThreadTally],
     pub(super) sums: Sums,
     now: Stretch,
     /// Waits of one thread that are not summed yet: the first `waiting` ones.
@@ -89,15 +89,15 @@ impl Short {
     }
 }
 
-impl<'j, 'a> Worker<'j, 'a> {
+impl<'j, 'a> DelayVisitor<'j, 'a> {
     pub(super) fn new(
         job: &'j Job<'a>,
         sites: &'j [SitePlan],
-        wanted: &'j [Wanted],
-        threads: &'j [Tally],
-    ) -> Worker<'j, 'a> {
+        wanted: &'j [ThreadPlan],
+        threads: &'j [ThreadTally],
+    ) -> DelayVisitor<'j, 'a> {
         let window = job.filter.window(job.log);
-        Worker {
+        DelayVisitor {
             is_open: window.is_open(),
             window,
             threshold_ns: job.log.facts().threshold_ns,
@@ -118,10 +118,10 @@ impl<'j, 'a> Worker<'j, 'a> {
                 phase: 0,
                 in_box: 0,
                 thread: NONE,
-                wanted: Wanted { wanted: false, lives: false, row: NONE, group: NONE },
+                wanted: ThreadPlan { wanted: false, lives: false, row: NONE, group: NONE },
                 sums_ns: [0; Count::LEN],
                 delay: Delay::default(),
-                spent: Spent::default(),
+                spent: SpentTime::default(),
                 first_ns: u64::MAX,
                 last_ns: 0,
             },
@@ -222,16 +222,16 @@ impl<'j, 'a> Worker<'j, 'a> {
         let (from_ns, to_ns) = (self.clock.at(start_ns), self.clock.at(wait.end_ns));
         let sums = &mut self.sums;
         let (phases, boxes) = (sums.phases, sums.boxes);
-        let mut spent = Spent::default();
+        let mut spent = SpentTime::default();
         let mut add = |from_ns: u64, to_ns: u64| {
             let ns = to_ns.saturating_sub(from_ns);
             if shown && site.count == Count::Contention {
                 sums.contended.add_span(&phases, from_ns, to_ns);
-                spent += Spent { idle_ns: 0, contended_ns: ns };
+                spent += SpentTime { idle_ns: 0, contended_ns: ns };
             }
             if site.count.is_idle() {
                 sums.idle.add_span(&phases, from_ns, to_ns);
-                spent += Spent { idle_ns: ns, contended_ns: 0 };
+                spent += SpentTime { idle_ns: ns, contended_ns: 0 };
             }
             if site.count.is_withheld() && taken {
                 sums.withheld.add_span(&phases, from_ns, to_ns);
@@ -299,11 +299,11 @@ impl<'j, 'a> Worker<'j, 'a> {
             let sum_ns = std::mem::take(sum_ns);
             if count == Count::Contention && now.wanted.lives {
                 sums.contended.add_to(now.phase, sum_ns);
-                spent += Spent { idle_ns: 0, contended_ns: sum_ns };
+                spent += SpentTime { idle_ns: 0, contended_ns: sum_ns };
             }
             if count.is_idle() && now.wanted.lives {
                 sums.idle.add_to(now.phase, sum_ns);
-                spent += Spent { idle_ns: sum_ns, contended_ns: 0 };
+                spent += SpentTime { idle_ns: sum_ns, contended_ns: 0 };
             }
             if count.is_withheld() && now.wanted.lives {
                 sums.withheld.add_to(now.phase, sum_ns);
@@ -323,7 +323,7 @@ impl<'j, 'a> Worker<'j, 'a> {
     }
 }
 
-impl Visitor for Worker<'_, '_> {
+impl Visitor for DelayVisitor<'_, '_> {
     fn begin_chunk(&mut self, chunk: &ChunkRef) {
         self.next_pause = self.job.pauses.map_or(0, |pauses| pauses.first_from(chunk.first_ns));
     }

@@ -1,7 +1,7 @@
 //! From the records of nesting to the order of locks.
 
 use super::search::{Graph, HeldLock, Taker, Way};
-use crate::findings::trace::{Nesting, Recorded, recordings};
+use crate::findings::trace::{Nesting, TraceFindings, recordings};
 use std::{
     collections::{BTreeMap, HashMap},
     hash::Hash,
@@ -103,7 +103,7 @@ struct GraphBuilder<'a> {
 }
 
 /// The order of locks in what was recorded.
-pub(super) fn order(logs: &[Recording], recorded: &Recorded) -> Order {
+pub(super) fn order(logs: &[Recording], recorded: &TraceFindings) -> Order {
     let recordings = recordings(logs);
     let class_of = classes_by_hash(logs, &recordings, recorded);
     let mut builder = GraphBuilder {
@@ -131,7 +131,7 @@ pub(super) fn order(logs: &[Recording], recorded: &Recorded) -> Order {
 fn classes_by_hash(
     logs: &[Recording],
     recordings: &[u32],
-    recorded: &Recorded,
+    recorded: &TraceFindings,
 ) -> HashMap<(u32, u32), String> {
     let mut classes: HashMap<(u32, u32), String> = HashMap::new();
     for nesting in &recorded.nestings {

@@ -7,7 +7,7 @@
 //! holds; as long as it waits, it holds that.
 
 use super::is_blocked;
-use crate::findings::trace::{Nesting, Recorded, recordings};
+use crate::findings::trace::{Nesting, TraceFindings, recordings};
 use std::collections::{BTreeMap, HashMap};
 use tyrion_formats::Recording;
 use tyrion_model::describe::Names;
@@ -83,7 +83,7 @@ pub(in crate::sections) fn pending(logs: &[Recording]) -> Vec<(u32, Pending)> {
 type ThreadKey = (u32, u64);
 
 /// The threads that wait for locks, and who has those.
-pub(super) fn blocked(logs: &[Recording], recorded: &Recorded) -> Vec<BlockedThread> {
+pub(super) fn blocked(logs: &[Recording], recorded: &TraceFindings) -> Vec<BlockedThread> {
     let mut list: Vec<BlockedThread> = pending(logs)
         .into_iter()
         .filter(|(_, pending)| is_blocked(pending))
@@ -122,10 +122,7 @@ pub(super) fn blocked(logs: &[Recording], recorded: &Recorded) -> Vec<BlockedThr
 
 impl BlockedThread {
     fn new(logs: &[Recording], run: u32, pending: Pending) -> BlockedThread {
-        let may_end = matches!(
-            pending.kind,
-            WaitKind::Lock | WaitKind::LockRead | WaitKind::LockWrite | WaitKind::Semaphore
-        );
+        let may_end = pending.kind.is_contention() && pending.kind != WaitKind::Monitor;
         let is_timed = |log: &Recording| may_end && is_timed(log, pending.stack);
         let is_for_ever = !logs.get(run as usize).is_some_and(is_timed);
         BlockedThread { run, pending, owner: None, waits_for: None, is_sure: false, is_for_ever }
@@ -181,7 +178,7 @@ impl<'a> Holders<'a> {
     fn new(
         logs: &[Recording],
         recordings: &'a [u32],
-        recorded: &Recorded,
+        recorded: &TraceFindings,
         blocked: &[BlockedThread],
         asleep: &impl Fn(u32, u32) -> Option<usize>,
     ) -> Self {

@@ -170,9 +170,9 @@ fn charged_ns(chains: &[WaitChain]) -> u64 {
 
 /// Waits of a few threads, by locks, at a queue and for work: thread, what for, from when
 /// and how long, owner, and waker with how late that is.
-type Told = (u64, usize, (u64, u64), u64, (u64, u64));
+type StoryWait = (u64, usize, (u64, u64), u64, (u64, u64));
 
-fn random_story(mut waits: Vec<Told>) -> Recording {
+fn random_story(mut waits: Vec<StoryWait>) -> Recording {
     waits.sort_by_key(|(.., (from, long), _, _)| from + long);
     let mut story = Story::with_wakers(140);
     let name = |nth: u64| match nth {
@@ -196,7 +196,7 @@ fn random_story(mut waits: Vec<Told>) -> Recording {
     story.finish()
 }
 
-fn random_waits() -> impl Strategy<Value = Vec<Told>> {
+fn random_waits() -> impl Strategy<Value = Vec<StoryWait>> {
     vec((0..5u64, 0..6usize, (0..90u64, 1..40u64), 0..6u64, (0..6u64, 0..9u64)), 0..60)
 }
 
