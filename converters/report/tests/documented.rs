@@ -55,6 +55,7 @@ fn of_types(section: &str) -> BTreeSet<String> {
         "verdict" => vec![
             of::<verdict::Verdict>(),
             of::<verdict::Unanswered>(),
+            of::<verdict::Pinned>(),
             of::<verdict::GroupLoss>(),
             of::<verdict::GuiltyLock>(),
             of::<verdict::Instead>(),
