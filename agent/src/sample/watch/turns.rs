@@ -86,6 +86,10 @@ impl Watch<'_> {
         // A program that ends soon is not looked at unasked.
         let unasked = self.settings.as_ref().filter(|settings| settings.unasked);
         self.next_ns = clock::now_ns() + unasked.map_or(0, |settings| settings.period_ns);
+        // The long rest after a look that nobody asked for holds up none that somebody did.
+        if unasked.is_none() {
+            self.rest_ns = self.rest_ns.min(self.next_ns);
+        }
         self.sampler.changed.store(true, Release);
     }
 

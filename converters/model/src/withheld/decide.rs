@@ -266,12 +266,11 @@ fn one_another_text(evidence: &Evidence) -> String {
 type Rule = fn(&Evidence) -> Option<Why>;
 
 /// The rules, in the order in which they are asked.
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 11] = [
     no_program_frame,
     hands_over,
     asked,
     other_objects,
-    pool_loop,
     above_work,
     ended_by,
     once,
@@ -324,12 +323,6 @@ fn asked(evidence: &Evidence) -> Option<Why> {
     })
 }
 
-/// Where a pool's thread has nothing of the program's but its beginning, it waits for a task.
-fn pool_loop(evidence: &Evidence) -> Option<Why> {
-    let is_pool = evidence.queue == Queue::Takes && evidence.is_outermost && !evidence.crosses;
-    is_pool.then_some(Why::QueueLoop)
-}
-
 /// Whoever has something that others wait for is at work, and so is whoever wants it: far from
 /// where the threads of a pool come back to.
 fn above_work(evidence: &Evidence) -> Option<Why> {
@@ -339,7 +332,10 @@ fn above_work(evidence: &Evidence) -> Option<Why> {
 /// Who ends the waits, where that is known: whoever has what the others wait for waits
 /// here, too; and whoever brings work does not.
 fn ended_by(evidence: &Evidence) -> Option<Why> {
+    // A pool's thread that has nothing of the program's but its beginning waits for a task.
+    let is_pool = evidence.queue == Queue::Takes && evidence.is_outermost && !evidence.crosses;
     match evidence.is_by_insiders()? {
+        true if is_pool => Some(Why::QueueLoop),
         true => Some(Why::OneAnother),
         false if evidence.is_brought() => Some(Why::Brought),
         false => None,
