@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 on_jdks!(pairs: ends, everywhere all);
 on_jdks!(pairs_without_identity: two);
-on_jdks!(what_is_only_tried: ends, everywhere all);
+on_jdks!(what_is_only_tried: one, everywhere all);
 
 const LOCK_CLASS: &str = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
 
