@@ -115,7 +115,8 @@ impl Watch<'_> {
             return None;
         }
         if is_due(snapshot_ns) {
-            if self.next_ns < self.rest_ns {
+            let unasked = self.settings.as_ref().is_some_and(|settings| settings.unasked);
+            if self.next_ns < self.rest_ns && !unasked {
                 self.sampler.statistics.put_off.fetch_add(1, Relaxed);
             }
             return Some(Task::Snapshot);

@@ -83,7 +83,14 @@ impl Instead {
             Some(state) if states.is_some() => hottest_seen(findings, state),
             _ => (String::new(), None),
         };
-        let (cores, runnable_threads) = (machine.cores(), machine.runnable);
+        let cores = machine.cores();
+        // Snapshots that nobody asked for are few, but what is said of them has its figure.
+        let is_short = activity == Activity::FewProcessors;
+        let seen = states.as_ref().map(|states| states.threads(State::Running));
+        let runnable_threads = match has_samples {
+            true => machine.runnable,
+            false => seen.filter(|_| is_short),
+        };
         let sleep_ns = states.as_ref().map_or(0, |states| states.of_state(State::Sleeping));
         let has_virtual_threads = findings.profile().threads.iter().any(|it| it.is_virtual);
         Instead {
