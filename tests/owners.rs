@@ -10,7 +10,8 @@ on_jdks!(owners_are_known: ends, everywhere all);
 on_jdks!(owners_are_known_attached: two, everywhere all);
 on_jdks!(virtual_owners_are_known: since(21));
 on_jdks!(waits_for_classes: ends, everywhere all);
-on_jdks!(code_of_holders: one, everywhere all);
+on_jdks!(code_of_holders_of_monitors: one, everywhere all);
+on_jdks!(code_of_holders_of_locks: everywhere all);
 on_jdks!(only_deadlocks_are_deadlocks: one, everywhere all);
 on_jdks!(only_deadlocks_are_deadlocks_of_virtual_threads: newest, everywhere since(21));
 
@@ -65,26 +66,31 @@ fn virtual_owners_are_known(jdk: &Jdk) {
 /// What made others wait is told by the method that was running, though all take the lock
 /// at one place. How often owners were looked at depends on the machine: there are runs until
 /// that is often enough.
-fn code_of_holders(jdk: &Jdk) {
-    for kind in ["monitor", "lock"] {
-        let mut runs: Vec<OwnerShares> = Vec::new();
-        let error = |runs: &[OwnerShares]| {
-            let squares: f64 = runs.iter().map(|run| run.error.powi(2)).sum();
-            squares.sqrt() / runs.len() as f64
-        };
-        while runs.len() < 2 || error(&runs) > 0.12 && runs.len() < 6 {
-            runs.push(OwnerShares::of(jdk, kind));
-        }
-        let mean =
-            |of: fn(&OwnerShares) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
-        assert!(runs.iter().any(|run| run.sleeps), "{runs:?}");
-        // What the program calls waiting is not quite the same: short waits are none.
-        let most = 0.25 + 2.0 * error(&runs);
-        let off = mean(|it| it.threads);
-        assert!(off.abs() < most, "{kind}: {off} off, not {most}: {runs:?}");
-        // One row has all who hold at its place, whatever they do there.
-        assert!(mean(|it| it.code) > -most, "{kind}: not {most}: {runs:?}");
+fn code_of_holders(jdk: &Jdk, kind: &str) {
+    let mut runs: Vec<OwnerShares> = Vec::new();
+    let error = |runs: &[OwnerShares]| {
+        let squares: f64 = runs.iter().map(|run| run.error.powi(2)).sum();
+        squares.sqrt() / runs.len() as f64
+    };
+    while runs.len() < 2 || error(&runs) > 0.12 && runs.len() < 6 {
+        runs.push(OwnerShares::of(jdk, kind));
     }
+    let mean = |of: fn(&OwnerShares) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
+    assert!(runs.iter().any(|run| run.sleeps), "{runs:?}");
+    // What the program calls waiting is not quite the same: short waits are none.
+    let most = 0.25 + 2.0 * error(&runs);
+    let off = mean(|it| it.threads);
+    assert!(off.abs() < most, "{kind}: {off} off, not {most}: {runs:?}");
+    // One row has all who hold at its place, whatever they do there.
+    assert!(mean(|it| it.code) > -most, "{kind}: not {most}: {runs:?}");
+}
+
+fn code_of_holders_of_monitors(jdk: &Jdk) {
+    code_of_holders(jdk, "monitor");
+}
+
+fn code_of_holders_of_locks(jdk: &Jdk) {
+    code_of_holders(jdk, "lock");
 }
 
 /// What a report says of the one thread that holds for long, less the truth, as shares of all

@@ -36,12 +36,11 @@ use std::{
 const DISK_BLOCK: u64 = 512;
 /// How much may be searched of a file that takes no room on the disk, in bytes.
 const MIN_SEARCHED: u64 = 64 << 20;
-/// So much of a file is in memory at a time, in bytes.
-const MOST_PRESENT: usize = 128 << 20;
-/// What is near a page that is read comes with it, in bytes (`fault_around_bytes`).
-const AROUND: usize = 64 << 10;
-/// Of shorter ranges it is not known that they are there: they are not worth a place in a list.
-const LEAST_KNOWN: usize = 4096;
+/// So much of a file is in memory at a time, in regions.
+const MOST_PRESENT: usize = 64;
+/// What is near a page that is read comes with it, in bytes: what the kernel keeps of the file
+/// in one piece, since Linux 6.18 up to a huge page, before that 64 KiB (`fault_around_bytes`).
+const REGION: usize = 2 << 20;
 /// How much longer a file may be than the room that it takes: file systems
 /// compress. A file of holes alone can have any length.
 const COMPRESSION: u64 = 16;
@@ -52,14 +51,8 @@ pub(crate) struct Map {
     raw: MmapRaw,
     /// How many bytes may still be searched for what is lost.
     searchable: AtomicU64,
-    present: Mutex<Present>,
-}
-
-/// What was asked for last, in the order of asking, and how many bytes that is.
-#[derive(Debug, Default)]
-struct Present {
-    ranges: VecDeque<(usize, usize)>,
-    bytes: usize,
+    /// The regions that were read last, by their numbers, in the order of reading.
+    present: Mutex<VecDeque<usize>>,
 }
 
 impl Map {
@@ -115,20 +108,18 @@ impl Map {
     /// Notes that a range is read now. What was read long before is given back: it is in
     /// the kernel's cache as long as there is room, and no longer in our memory.
     pub(crate) fn read_now(&self, at: usize, len: usize) {
-        if len < LEAST_KNOWN {
-            return;
-        }
         let mut present = self.present.lock().unwrap_or_else(PoisonError::into_inner);
-        present.ranges.push_back((at, len));
-        present.bytes += len;
-        while present.bytes > MOST_PRESENT
-            && let Some((at, len)) = present.ranges.pop_front()
+        let end = at.saturating_add(len).min(self.raw.len());
+        for region in at / REGION..end.div_ceil(REGION) {
+            if present.back() != Some(&region) {
+                present.push_back(region);
+            }
+        }
+        while present.len() > MOST_PRESENT
+            && let Some(region) = present.pop_front()
         {
-            present.bytes -= len;
-            // With what the kernel has mapped around it.
-            let from = at / AROUND * AROUND;
-            let to = (at + len).next_multiple_of(AROUND).min(self.raw.len());
-            self.give_back(from, to.saturating_sub(from));
+            let from = region * REGION;
+            self.give_back(from, REGION.min(self.raw.len().saturating_sub(from)));
         }
     }
 

@@ -12,6 +12,9 @@ pub struct Arguments {
     pub jdk: Jdks,
     /// How many loops keep processors busy beside the programs.
     pub busy: usize,
+    /// Whether programs run side by side whatever they use: what is said of them should not
+    /// depend on it.
+    pub crowded: bool,
     /// Whether all is recorded anew.
     pub again: bool,
     /// Whether the table is written into the document.

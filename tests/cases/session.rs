@@ -54,14 +54,15 @@ impl<'a> Session<'a> {
     /// Gives the outcomes of all these programs.
     pub fn run(self, programs: &[Program]) -> Ended {
         let jobs = self.lacking(self.jobs(programs));
+        let at_a_time = if self.arguments.crowded { processors() } else { 1 };
         // The first run of a program shows how much it uses.
         let is_known = |job: &Job<'_>| job.way != FIRST || self.is_quiet(*job).is_some();
         let (jobs, unknown): (Vec<Job<'_>>, Vec<Job<'_>>) = jobs.into_iter().partition(is_known);
-        unknown.into_iter().for_each(|job| self.do_one(job));
+        side_by_side(unknown, at_a_time, |job| self.do_one(job));
         let (quiet, loud): (Vec<Job<'_>>, Vec<Job<'_>>) =
             jobs.into_iter().partition(|job| self.is_quiet(*job) == Some(true));
         side_by_side(quiet, processors() * 3 / 2, |job| self.do_one(job));
-        loud.into_iter().for_each(|job| self.do_one(job));
+        side_by_side(loud, at_a_time, |job| self.do_one(job));
         let mut ended = self.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
         ended.outcomes.sort_by_key(|it| (it.program.clone(), it.way, it.jdk));
         ended

@@ -169,6 +169,9 @@ impl SampleArgs {
             interval_from_since: true,
             // The outermost frame of all would say nothing of one moment.
             zero: self.show.zero || self.once,
+            // A tree is made of samples alone.
+            near_misses: false,
+            what_if: false,
             ..ReportOptions::default()
         }
     }

@@ -94,7 +94,7 @@ impl SectionArgs {
             phase_ns: self.phase,
             near_ns: self.near,
             near_misses: !brief && self.shows(NEAR_MISSES),
-            what_if: !brief && self.shows(WHATIF),
+            what_if: self.shows(WHATIF),
             lines: self.top.unwrap_or(default.lines),
             groups: self.top.unwrap_or(default.groups),
             group_by: shape.group_by.clone().unwrap_or(default.group_by),

@@ -231,16 +231,7 @@ impl Window {
             let sum = last.taken.entry(TakeKey { file, thread, place, class }).or_default();
             sum.count = sum.count.saturating_add(change.acquisitions);
             sum.error_squared += change.error_squared();
-            let all = cell.first_count.saturating_add(cell.sampled_count);
-            let all_ns = cell.first_ns.saturating_add(cell.sampled_ns);
-            // Where no hold was measured meanwhile, the earlier ones have to do.
-            let (measured, measured_ns) = match change.measured {
-                0 => (all, all_ns),
-                measured => (measured, change.measured_ns),
-            };
-            let held_ns = u128::from(measured_ns) * u128::from(change.acquisitions);
-            let held_ns = held_ns.checked_div(measured.into()).unwrap_or(0);
-            sum.held_ns = sum.held_ns.saturating_add(u64::try_from(held_ns).unwrap_or(u64::MAX));
+            sum.held_ns = sum.held_ns.saturating_add(change.held_meanwhile_ns());
         }
     }
 

@@ -66,9 +66,22 @@ impl AcquisitionChange {
         (square(now) - square(self.before.acquisitions_error)).max(0.0)
     }
 
+    /// For how long the acquisitions that have come held the lock, in ns, estimated from
+    /// the holds that were measured meanwhile; where there were none, from all earlier ones.
+    /// What happened in one interval is this; sums over it need not be the log's.
+    pub fn held_meanwhile_ns(&self) -> u64 {
+        let (measured, measured_ns) = match self.measured {
+            0 => AcquisitionSums::of(&self.cell).measured(),
+            measured => (measured, self.measured_ns),
+        };
+        let held_ns = u128::from(measured_ns) * u128::from(self.acquisitions);
+        let held_ns = held_ns.checked_div(measured.into()).unwrap_or(0);
+        u64::try_from(held_ns).unwrap_or(u64::MAX)
+    }
+
     /// By how much the time has grown that the lock was held, in ns: exactly where all
     /// holds are measured, else by what [`HoldMode::estimate_ns`] gives. It does not
-    /// shrink if the estimate does.
+    /// shrink if the estimate does. Sums over it are the log's.
     pub fn held_ns(&self, mode: HoldMode) -> u64 {
         let AcquisitionSums {
             acquisitions, first_count, first_ns, sampled_count, sampled_ns, ..
