@@ -7,8 +7,9 @@ use receiver::{Receiver, ReceiverReply};
 use serde_json::Value;
 use std::{
     fs,
+    io::Read,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
     time::Duration,
 };
 use tempfile::TempDir;
@@ -269,8 +270,15 @@ fn a_growing_log(jdk: &Jdk) {
     });
     for _ in 0..3 {
         let before = receiver.taken().len();
-        let mut child = growing().spawn().unwrap();
-        wait_for("batches", || (receiver.taken().len() > before + 1).then_some(()));
+        let mut child = growing().stderr(Stdio::piped()).spawn().unwrap();
+        wait_for("batches", || {
+            if let Some(status) = child.try_wait().unwrap() {
+                let mut said = String::new();
+                child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+                panic!("it ended by itself, {status}: {said}");
+            }
+            (receiver.taken().len() > before + 1).then_some(())
+        });
         child.kill().unwrap();
         child.wait().unwrap();
     }

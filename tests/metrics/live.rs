@@ -41,8 +41,9 @@ fn check_totals(served: &str, log: &Path) -> Value {
     info
 }
 
-/// Scrapes while a program runs and to its end. No counter ever shrinks.
-fn follow(served: &MetricsServer) -> usize {
+/// Scrapes while a program runs and to its end. No counter ever shrinks. `seen` is called
+/// when that was done twice.
+fn follow(served: &MetricsServer, seen: impl Fn()) {
     let (mut scrapes, mut before) = (0, BTreeMap::<String, u64>::new());
     wait_for("end", || {
         let text = served.scrape();
@@ -53,22 +54,25 @@ fn follow(served: &MetricsServer) -> usize {
             }
         }
         scrapes += 1;
+        if scrapes == 2 {
+            seen();
+        }
         let ended = "tyrion_recording_state{tyrion_recording_state=\"ended\"} 1";
         text.contains(ended).then_some(())
     });
-    scrapes
 }
 
 /// By the process and by its log, with waits that are folded.
 fn a_storm(jdk: &Jdk) {
-    let mut running = Program::truth(jdk, "storm 5 monitor").pinned().start();
-    let pid = running.jvm().to_string();
+    // It ends when it was looked at.
+    let mut running = Program::truth(jdk, "storm 3600 monitor").pinned().start();
+    let jvm = running.jvm();
+    let pid = jvm.to_string();
     let by_pid = MetricsServer::new(&pid, &[]);
     let by_log = MetricsServer::new(text(&running.log), &[]);
-    let scrapes = follow(&by_pid);
-    assert!(scrapes > 1);
+    follow(&by_pid, || running.signal(jvm, "TERM"));
     let ended = running.finish();
-    assert!(ended.status.success(), "{}", err(&ended));
+    assert_eq!(ended.status.code(), Some(128 + 15), "{}", err(&ended));
     // A wait may still be written when the log is closed already.
     let last = by_pid.last();
     let info = check_totals(&last, &running.log);
@@ -109,7 +113,7 @@ fn in_trace_mode(jdk: &Jdk) {
     let mut running = program.start();
     let pid = running.jvm().to_string();
     let served = MetricsServer::new(&pid, &[]);
-    follow(&served);
+    follow(&served, || ());
     assert!(running.finish().status.success());
     // A wait may still be written when the log is closed already.
     let last = served.last();

@@ -11,6 +11,9 @@ on_jdks!(short_lived: one, everywhere two);
 on_jdks!(handed_on: everywhere three);
 on_jdks!(renamed: everywhere two);
 
+/// Of the snapshots that were due, at least so many were taken: else the sampler itself came
+/// late, and what it saw stands for times at which it did not look.
+const TAKEN: f64 = 0.8;
 /// How far what eight threads are blocked for may be from their waits. A sampler
 /// that asks for one thread after the other is off by a seventh here.
 const HANDED: f64 = 0.08;
@@ -18,8 +21,20 @@ const ATTEMPTS: usize = 3;
 /// How far a share of a few seconds may be from the truth: threads are seen once
 /// in a period.
 const NEAR: f64 = 0.1;
-/// The same of some hundred samples, each of another thread.
-const CHANCE: f64 = 0.15;
+/// The same of some 300 samples, each of another thread: three and a half times what their
+/// number alone makes likely.
+const CHANCE: f64 = 0.2;
+
+/// Records a program, which a sampler looks at as often as it is asked to.
+fn record(program: &Program, period_ms: u64) -> Recording {
+    let program = program.clone().option(&format!("--period={period_ms}ms"));
+    program.record_undisturbed(|recording| {
+        let info = recording.info();
+        let (taken, all_ns) = (&info["sampling"]["snapshots"], &info["duration_ns"]);
+        let due = all_ns.as_f64().unwrap() / (period_ms as f64 * 1e6);
+        taken.as_f64().unwrap() >= TAKEN * due
+    })
+}
 
 fn sum_of(samples: &[Value], key: &str, wanted: impl Fn(&Value) -> bool) -> f64 {
     let wanted = samples.iter().filter(|sample| wanted(sample));
@@ -44,15 +59,15 @@ fn check_notified(recording: &Recording, is_known: impl Fn(&Value) -> bool) {
 }
 
 fn notified(jdk: &Jdk) {
-    let program = Program::class(jdk, "tyrion.sampling.Notified 2000 2000").alone();
-    let recording = program.option("--mode=sample").option("--period=20ms").record();
+    let program = Program::class(jdk, "tyrion.sampling.Notified 2000 2000");
+    let recording = record(&program.option("--mode=sample"), 20);
     check_notified(&recording, |sample| sample["lock"].is_null());
 }
 
 /// It still is in the wait that contention mode knows of.
 fn notified_with_contention(jdk: &Jdk) {
-    let program = Program::class(jdk, "tyrion.sampling.Notified 2000 2000").alone();
-    let recording = program.option("--mode=contention+sample").option("--period=20ms").record();
+    let program = Program::class(jdk, "tyrion.sampling.Notified 2000 2000");
+    let recording = record(&program.option("--mode=contention+sample"), 20);
     check_notified(&recording, |it| {
         it["kind"] == "object-wait" && it["lock_class"] == "java.lang.Object"
     });
@@ -88,8 +103,8 @@ fn check_handed_on(recording: &Recording) -> f64 {
 /// Most threads come and go between two snapshots; those that are seen stand for
 /// the others.
 fn short_lived(jdk: &Jdk) {
-    let program = Program::class(jdk, "tyrion.sampling.ShortLived 30 500").alone();
-    let recording = program.option("--mode=sample").option("--period=50ms").record();
+    let program = Program::class(jdk, "tyrion.sampling.ShortLived 30 500");
+    let recording = record(&program.option("--mode=sample"), 50);
     let samples = samples(&recording.log);
     let is_short = |it: &Value| it["thread"] == "short";
     let (wall_ns, cpu_ns) =
