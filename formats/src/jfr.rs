@@ -76,7 +76,12 @@ const VERSION: u16 = 2;
 fn check_start(name: &str, start: &[u8]) -> Result<(), Error> {
     let Ok((_, header)) = chunk::header(start) else { return Ok(()) };
     let malformed = |offset, what: String| Error::Malformed { log: name.to_owned(), offset, what };
-    if !(1..=VERSION).contains(&header.major) {
+    if header.major == 0 {
+        let what = "version 0 of Flight Recorder's format, of Oracle's JDK 7 and 8, is not read; \
+                    JDK Mission Control opens it, and OpenJDK 8 from update 262 on writes version 2";
+        return Err(malformed(4, what.to_owned()));
+    }
+    if header.major > VERSION {
         let what = format!("version {} of Flight Recorder's format is not known", header.major);
         return Err(malformed(4, what));
     }

@@ -36,7 +36,8 @@ pub(super) struct SiteKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockEntry {
     pub(super) end_ns: u64,
-    /// How long it took; of a sample, how often the thread was seen so.
+    /// How long it took; of a sample, how often the thread was seen so, or for how long if
+    /// it tells that.
     pub(super) wait_ns: u64,
     /// One more than the place there of who had the lock or ended the wait; 0 for
     /// nobody.
@@ -437,10 +438,12 @@ impl BlockBuilder {
 #[inline(always)]
 fn entry(tells: Tells, start_ns: u64, end_ns: u64, of: EventData) -> BlockEntry {
     let EventData { other, site, limits, .. } = of;
-    let wait_ns = match tells.is_sample() {
+    let (end_ns, wait_ns) = match tells {
+        // It stands for the time before.
+        Tells::CpuTimeSample => (start_ns, end_ns - start_ns),
         // How often the thread was seen.
-        true => limits[1].max(1),
-        false => end_ns - start_ns,
+        _ if tells.is_sample() => (end_ns, limits[1].max(1)),
+        _ => (end_ns, end_ns - start_ns),
     };
     let outcome = outcome(tells, limits, end_ns, wait_ns);
     BlockEntry { end_ns, wait_ns, other, site: site << 2 | outcome as u32 }

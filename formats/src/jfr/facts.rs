@@ -7,7 +7,7 @@ use super::{
     names::SamplerKind,
 };
 use crate::recording::{
-    ShortWaits,
+    Lacks, ShortWaits,
     capabilities::{THRESHOLDS, UNKNOWN_THRESHOLDS},
 };
 use tyrion_wire::header::Header;
@@ -49,6 +49,19 @@ struct Periods {
     wall_ns: Option<u64>,
     /// async-profiler's event; empty if it does not say.
     event: String,
+    /// Whether Flight Recorder samples by time that passes, and by time on a processor.
+    by_time: bool,
+    by_cpu_time: bool,
+}
+
+/// What async-profiler says of locks. Both may come in any order.
+#[derive(Clone, Copy, Debug, Default)]
+struct AsyncLocks {
+    /// The number after `lock=`, in ns.
+    lock_ns: Option<u64>,
+    /// Whether its version is known to be older than 4.0. Until then a wait was recorded if it
+    /// took so long; since then one is recorded each time waiting has added up to that.
+    is_threshold: bool,
 }
 
 /// What a recording says of itself.
@@ -56,6 +69,7 @@ struct Periods {
 pub(super) struct Facts {
     waits: [WaitSettings; 4],
     periods: Periods,
+    locks: AsyncLocks,
     /// Whether pauses of the collector are recorded.
     collections: Option<bool>,
     pid: u32,
@@ -67,6 +81,9 @@ pub(super) struct Facts {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FactCounts {
     pub(super) waits: bool,
+    /// Of those, some for monitors, and some of `java.util.concurrent`.
+    pub(super) monitors: bool,
+    pub(super) parks: bool,
     pub(super) samples: bool,
     /// Who ended a wait.
     pub(super) wakers: bool,
@@ -86,6 +103,7 @@ impl Default for Facts {
                 interval_ns: None,
             }),
             periods: Periods::default(),
+            locks: AsyncLocks::default(),
             collections: None,
             pid: 0,
             texts: Vec::new(),
@@ -129,15 +147,14 @@ impl Facts {
         match (of, name) {
             (event::RECORDING, "event") => self.periods.event = value.to_owned(),
             (event::COLLECTION, "enabled") => self.collections = Some(value == "true"),
+            (event::SAMPLE, "enabled") => self.periods.by_time |= value == "true",
+            (event::CPU_TIME_SAMPLE, "enabled") => self.periods.by_cpu_time |= value == "true",
             (event::SAMPLE, "period") => self.periods.java_ns = duration_ns(value),
             (event::NATIVE_SAMPLE, "period") => self.periods.native_ns = duration_ns(value),
             (event::SAMPLE, "interval") => self.periods.interval_ns = nanos(),
             (event::SAMPLE, "wall") => self.periods.wall_ns = nanos(),
-            // async-profiler samples monitors and parks together.
-            (event::ENTER, "lock") => {
-                self.add_interval(event::ENTER, nanos());
-                self.add_interval(event::PARK, nanos());
-            }
+            (event::RECORDING, "version") => self.locks.is_threshold = is_before_4(value),
+            (event::ENTER, "lock") => self.locks.lock_ns = self.locks.lock_ns.max(nanos()),
             (_, "threshold") => self.add_threshold(of, duration_ns(value)),
             (_, "nativelock") => self.add_interval(of, nanos()),
             (_, "enabled") => {
@@ -166,6 +183,21 @@ impl Facts {
         }
     }
 
+    /// Takes up what async-profiler says of locks, when all of it is known: it looks at
+    /// monitors and parks together.
+    pub(super) fn settle(&mut self) {
+        let AsyncLocks { lock_ns, is_threshold } = std::mem::take(&mut self.locks);
+        if lock_ns.is_none() {
+            return;
+        }
+        for event in [event::ENTER, event::PARK] {
+            match is_threshold {
+                true => self.add_threshold(event, lock_ns),
+                false => self.add_interval(event, lock_ns),
+            }
+        }
+    }
+
     /// What is known of waits below the threshold.
     pub(super) fn short_waits(&self) -> ShortWaits {
         let on = self.waits.iter().filter(|waits| waits.is_on());
@@ -176,7 +208,7 @@ impl Facts {
     }
 
     /// How much time a sample stands for, in ns: that passed, and that on a processor if
-    /// the thread was on one.
+    /// the thread was on one. Of a sample that tells how much that is, by what to multiply it.
     pub(super) fn sampled_ns(&self, sampler: SamplerKind) -> (u64, u64) {
         let periods = &self.periods;
         // What is sampled by its number stands for no time.
@@ -197,14 +229,20 @@ impl Facts {
                 let cpu_ns = interval(USUAL_CPU_NS);
                 (if is_both { 0 } else { cpu_ns }, cpu_ns)
             }
+            // Versions before 3.0 do not tell samples by what took them.
             SamplerKind::Java if periods.java_ns.is_none() && self.is_async() => {
-                (wall_ns, if is_both { 0 } else { wall_ns })
+                let ns = match periods.event.as_str() {
+                    "wall" | "" => wall_ns,
+                    _ => interval(USUAL_CPU_NS),
+                };
+                (ns, if is_both { 0 } else { ns })
             }
             SamplerKind::Wall => (wall_ns, if is_both { 0 } else { wall_ns }),
             SamplerKind::Java => {
                 let ns = usual(periods.java_ns, USUAL_PERIOD_NS);
-                (ns, ns)
+                (ns, if periods.by_cpu_time { 0 } else { ns })
             }
+            SamplerKind::CpuTime => (u64::from(!periods.by_time), 1),
             SamplerKind::Native => (usual(periods.native_ns, USUAL_PERIOD_NS), 0),
         }
     }
@@ -229,6 +267,19 @@ impl Facts {
         let is_known = self.texts.iter().any(|(known, _)| *known == key);
         if !value.is_empty() && !is_known {
             self.texts.push((key, value));
+        }
+    }
+
+    /// What was not recorded, or is not known to have been: that there is nothing of it then
+    /// means nothing.
+    pub(super) fn lacks(&self, seen: FactCounts) -> Lacks {
+        let is_on = |event: &str| self.waits.iter().any(|it| it.event == event && it.is_on());
+        let monitors = !seen.monitors && !is_on(event::ENTER);
+        let parks = !seen.parks && !is_on(event::PARK);
+        let waits = monitors && parks && !seen.waits;
+        match waits {
+            true => Lacks { waits, ..Lacks::default() },
+            false => Lacks { monitors, parks, ..Lacks::default() },
         }
     }
 
@@ -282,6 +333,12 @@ impl Facts {
     }
 }
 
+/// Whether a version of async-profiler, as `2.9` or `3.0-17ae98a`, is older than 4.0.
+fn is_before_4(version: &str) -> bool {
+    let major = version.split(|it: char| !it.is_ascii_digit()).next().unwrap_or_default();
+    major.parse::<u32>().is_ok_and(|major| major < 4)
+}
+
 /// A JVM's name and version: the version may be a sentence that begins with the name,
 /// and has the version proper in its first brackets.
 fn jvm(name: &str, version: &str) -> String {
@@ -327,6 +384,7 @@ mod tests {
     fn facts(settings: &[(&str, &str, &str)]) -> Facts {
         let mut facts = Facts::default();
         settings.iter().for_each(|(of, name, value)| facts.setting(of, name, value));
+        facts.settle();
         facts
     }
 
@@ -397,8 +455,32 @@ mod tests {
         assert_eq!(all.short_waits(), ShortWaits::Unknown);
         let told = "jdk.JavaMonitorEnter 0 ns, jdk.ThreadPark 0 ns";
         assert_eq!(text(&finished(all, seen), "thresholds"), Some(told));
+        let older =
+            facts(&[(event::ENTER, "lock", "20000000"), (event::RECORDING, "version", "3.0-17ae")]);
+        assert_eq!(older.short_waits(), ShortWaits::Unknown);
+        assert_eq!(finished(older, seen).threshold_ns, 20 * MS);
+        let newer =
+            facts(&[(event::RECORDING, "version", "4.1"), (event::ENTER, "lock", "20000000")]);
+        assert_eq!(newer.short_waits(), ShortWaits::Sampled { interval_ns: 20 * MS });
         let native = facts(&[(event::NATIVE_LOCK, "nativelock", "1000000")]);
         assert_eq!(native.short_waits(), ShortWaits::Sampled { interval_ns: MS });
+    }
+
+    #[test]
+    fn what_was_off_is_not_known() {
+        let none = FactCounts::default();
+        let names = |settings: &[_], seen| facts(settings).lacks(seen).names();
+        let (enter, park) = ((event::ENTER, "enabled"), (event::PARK, "enabled"));
+        let set = |(of, name), value| (of, name, value);
+        assert_eq!(names(&[], none), ["waits"]);
+        assert_eq!(names(&[set(enter, "false"), set(park, "false")], none), ["waits"]);
+        assert_eq!(names(&[set(enter, "true"), set(park, "true")], none), [""; 0]);
+        assert_eq!(names(&[set(enter, "false"), set(park, "true")], none), ["monitor-waits"]);
+        let parks = FactCounts { waits: true, parks: true, ..none };
+        assert_eq!(names(&[], parks), ["monitor-waits"]);
+        let native = FactCounts { waits: true, ..none };
+        assert_eq!(names(&[], native), ["monitor-waits", "park-waits"]);
+        assert_eq!(names(&[(event::ENTER, "lock", "10000")], none), [""; 0]);
     }
 
     #[test]
@@ -434,11 +516,27 @@ mod tests {
         let wall =
             facts(&[(event::RECORDING, "event", "wall"), (event::SAMPLE, "interval", "5000000")]);
         assert_eq!(wall.sampled_ns(SamplerKind::Wall), (5 * MS, 5 * MS));
+        // async-profiler 2, where no interval was asked for.
+        for (event, ns) in [("cpu", 10 * MS), ("itimer", 10 * MS), ("wall", 50 * MS)] {
+            let old =
+                facts(&[(event::RECORDING, "event", event), (event::SAMPLE, "interval", "0")]);
+            assert_eq!(old.sampled_ns(SamplerKind::Java), (ns, ns), "{event}");
+        }
         let misses = facts(&[
             (event::RECORDING, "event", "cache-misses"),
             (event::SAMPLE, "interval", "1000"),
         ]);
         assert_eq!(misses.sampled_ns(SamplerKind::Cpu), (0, 0));
+    }
+
+    #[test]
+    fn of_two_samplers_each_tells_of_one_sort_of_time() {
+        let on = |of| (of, "enabled", "true");
+        let both = facts(&[on(event::SAMPLE), on(event::CPU_TIME_SAMPLE)]);
+        assert_eq!(both.sampled_ns(SamplerKind::Java), (20 * MS, 0));
+        assert_eq!(both.sampled_ns(SamplerKind::CpuTime), (0, 1));
+        let alone = facts(&[on(event::CPU_TIME_SAMPLE)]);
+        assert_eq!(alone.sampled_ns(SamplerKind::CpuTime), (1, 1));
     }
 
     #[test]

@@ -26,6 +26,12 @@ pub(super) enum Tells {
     NativeSample,
     /// A thread was seen, running or not.
     WallSample,
+    /// A thread had used as much time of a processor as the event says.
+    CpuTimeSample,
+    /// The Datadog profiler saw a thread on a processor.
+    DatadogCpuSample,
+    /// It saw a thread, running or not.
+    DatadogWallSample,
     /// The collector had all threads stopped.
     Collection,
     /// A setting of the recording.
@@ -45,7 +51,15 @@ impl Tells {
 
     /// Whether it tells what a thread was seen doing.
     pub(super) fn is_sample(self) -> bool {
-        matches!(self, Tells::Sample | Tells::NativeSample | Tells::WallSample)
+        matches!(
+            self,
+            Tells::Sample
+                | Tells::NativeSample
+                | Tells::WallSample
+                | Tells::CpuTimeSample
+                | Tells::DatadogCpuSample
+                | Tells::DatadogWallSample
+        )
     }
 }
 
@@ -112,6 +126,10 @@ const NATIVE_LOCK: &[&str] =
 const PINNED: &[&str] = &["startTime", "duration", "eventThread", "stackTrace"];
 const SAMPLE: &[&str] =
     &["startTime", "duration", "sampledThread", "stackTrace", "state", "-", "-", "-", "samples"];
+/// Each stands for a time of its own, which is told as a duration is.
+const CPU_TIME_SAMPLE: &[&str] = &["startTime", "samplingPeriod", "eventThread", "stackTrace"];
+const DATADOG_SAMPLE: &[&str] =
+    &["startTime", "-", "eventThread", "stackTrace", "state", "-", "-", "-", "weight"];
 const COLLECTION: &[&str] = &["startTime", "duration"];
 const SETTING: &[&str] = &["id", "name", "value"];
 const JVM: &[&str] = &["jvmName", "jvmVersion", "javaArguments", "pid"];
@@ -127,6 +145,9 @@ const EVENTS: &[(&str, Tells, &[&str])] = &[
     (event::SAMPLE, Tells::Sample, SAMPLE),
     (event::NATIVE_SAMPLE, Tells::NativeSample, SAMPLE),
     ("profiler.WallClockSample", Tells::WallSample, SAMPLE),
+    (event::CPU_TIME_SAMPLE, Tells::CpuTimeSample, CPU_TIME_SAMPLE),
+    ("datadog.ExecutionSample", Tells::DatadogCpuSample, DATADOG_SAMPLE),
+    ("datadog.MethodSample", Tells::DatadogWallSample, DATADOG_SAMPLE),
     (event::COLLECTION, Tells::Collection, COLLECTION),
     ("jdk.ActiveSetting", Tells::Setting, SETTING),
     ("jdk.JVMInformation", Tells::Jvm, JVM),
@@ -147,13 +168,24 @@ pub(super) mod event {
     pub(in super::super) const SAMPLE: &str = "jdk.ExecutionSample";
     /// A sample of a thread in native code.
     pub(in super::super) const NATIVE_SAMPLE: &str = "jdk.NativeMethodSample";
+    /// A sample of a thread by the time that it used of a processor.
+    pub(in super::super) const CPU_TIME_SAMPLE: &str = "jdk.CPUTimeSample";
     /// A pause of the collector.
     pub(in super::super) const COLLECTION: &str = "jdk.GCPhasePause";
     /// async-profiler's settings of all events together.
     pub(in super::super) const RECORDING: &str = "jdk.ActiveRecording";
     /// All of them.
-    pub(in super::super) const ALL: [&str; 8] =
-        [ENTER, WAIT, PARK, NATIVE_LOCK, SAMPLE, NATIVE_SAMPLE, COLLECTION, RECORDING];
+    pub(in super::super) const ALL: [&str; 9] = [
+        ENTER,
+        WAIT,
+        PARK,
+        NATIVE_LOCK,
+        SAMPLE,
+        NATIVE_SAMPLE,
+        CPU_TIME_SAMPLE,
+        COLLECTION,
+        RECORDING,
+    ];
 }
 
 /// How an event is read.

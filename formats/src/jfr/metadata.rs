@@ -201,6 +201,16 @@ fn name(text: RawText<'_>) -> Arc<str> {
     text.get(..end.unwrap_or(0)).unwrap_or_default().into()
 }
 
+/// The name that a type has since JDK 11: JDK 9 and 10, in version 1 of the format, put it into
+/// another package (`jdk.jfr.consumer.ObjectFactory` of JDK 11 knows both).
+fn modern(name: Arc<str>) -> Arc<str> {
+    let packages = [("com.oracle.jfr.types.", "jdk.types."), ("com.oracle.jdk.", "jdk.")];
+    let renamed = packages
+        .iter()
+        .find_map(|(old, new)| Some(format!("{new}{}", name.strip_prefix(old)?).into()));
+    renamed.unwrap_or(name)
+}
+
 /// Reads elements.
 struct ElementReader {
     texts: Vec<Arc<str>>,
@@ -257,7 +267,7 @@ impl ElementReader {
         match self.text(Some(element)) {
             "class" => {
                 let id = self.text(attributes.id).parse().ok()?;
-                let name = self.name(attributes.name);
+                let name = modern(self.name(attributes.name));
                 self.room = self.room.checked_sub(1)?;
                 self.classes.push(ClassElement { id, name, fields: Vec::new() });
             }

@@ -55,6 +55,8 @@ pub(super) enum SamplerKind {
     Java,
     /// Flight Recorder's of threads in native code.
     Native,
+    /// Flight Recorder's of time on a processor: each sample says how much.
+    CpuTime,
     /// async-profiler's of time on a processor.
     Cpu,
     /// async-profiler's of time that passes.
@@ -211,11 +213,14 @@ impl LookUp<'_, '_> {
         let name = self.constants.state(key.class);
         let (state, inner) = match key.tells {
             Tells::NativeSample => (ThreadState::Native, 0),
+            Tells::CpuTimeSample | Tells::DatadogCpuSample => (ThreadState::Running, 0),
             _ => state(&name, names(frames)),
         };
         let sampler = match key.tells {
             Tells::NativeSample => SamplerKind::Native,
-            Tells::WallSample => SamplerKind::Wall,
+            Tells::WallSample | Tells::DatadogWallSample => SamplerKind::Wall,
+            Tells::CpuTimeSample => SamplerKind::CpuTime,
+            Tells::DatadogCpuSample => SamplerKind::Cpu,
             _ if name == ON_CPU => SamplerKind::Cpu,
             _ => SamplerKind::Java,
         };

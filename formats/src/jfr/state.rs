@@ -14,12 +14,15 @@ pub(super) fn state<'f>(
     frames: impl Iterator<Item = (&'f str, &'f str)>,
 ) -> (ThreadState, usize) {
     let state = match name {
-        "STATE_RUNNABLE" | ON_CPU => ThreadState::Running,
+        // The Datadog profiler has shorter names.
+        "STATE_RUNNABLE" | "RUNNABLE" | ON_CPU => ThreadState::Running,
         // async-profiler says so of every thread that is on no processor.
         "STATE_SLEEPING" => return stopped(frames),
-        "STATE_BLOCKED_ON_MONITOR_ENTER" => ThreadState::Blocked,
-        "STATE_IN_OBJECT_WAIT" | "STATE_IN_OBJECT_WAIT_TIMED" => ThreadState::Waiting,
-        "STATE_PARKED" | "STATE_PARKED_TIMED" => ThreadState::Parked,
+        "STATE_BLOCKED_ON_MONITOR_ENTER" | "CONTENDED" => ThreadState::Blocked,
+        "STATE_IN_OBJECT_WAIT" | "STATE_IN_OBJECT_WAIT_TIMED" | "WAITING" => ThreadState::Waiting,
+        "STATE_PARKED" | "STATE_PARKED_TIMED" | "PARKED" => ThreadState::Parked,
+        "SLEEPING" => ThreadState::Sleeping,
+        "SYSCALL" => ThreadState::Native,
         _ => ThreadState::Other,
     };
     (state, 0)

@@ -7,7 +7,7 @@ use super::{
     facts::{FactCounts, Facts},
     layout::Tells,
     metadata::{FieldValues, TypeTable},
-    names::{ChunkNames, FileNames, LookUp, SiteKind},
+    names::{ChunkNames, FileNames, LookUp, SamplerKind, SiteKind},
 };
 use crate::{
     event_log::write::{LaneId, Wait},
@@ -89,6 +89,9 @@ impl LogBuilder {
             block.threads.iter().map(|&key| look_up.thread(key)).collect::<io::Result<_>>()?;
         let sites: Vec<SiteKind> =
             block.sites.iter().map(|&key| look_up.site(key)).collect::<io::Result<_>>()?;
+        let has = |tells| block.sites.iter().any(|site| site.tells == tells);
+        self.seen.monitors |= has(Tells::MonitorEnter);
+        self.seen.parks |= has(Tells::Park);
         self.take_up_rest(block, of.chunk.offset);
         let numbers = BlockNumbers { threads: &threads, sites: &sites };
         let mut few: Vec<(u32, BlockEntry)> = Vec::new();
@@ -183,8 +186,11 @@ impl LogBuilder {
             }
             Some(&SiteKind::Sample(stack, state, sampler)) => {
                 self.seen.samples = true;
-                let count = wait_ns;
                 let (wall_ns, cpu_ns) = self.facts.sampled_ns(sampler);
+                let (count, wall_ns, cpu_ns) = match sampler {
+                    SamplerKind::CpuTime => (1, wait_ns * wall_ns, wait_ns * cpu_ns),
+                    _ => (wait_ns, wall_ns, cpu_ns),
+                };
                 let cpu_ns = if state == ThreadState::Running { cpu_ns } else { 0 };
                 let sample = Sample {
                     wall_ns: wall_ns.saturating_mul(count),
@@ -213,7 +219,9 @@ impl LogBuilder {
             }
         }
         self.importer.set_owners(Owners::Previous);
+        self.facts.settle();
         self.importer.set_short_waits(self.facts.short_waits());
+        self.importer.set_lacks(self.facts.lacks(self.seen));
         let header = &mut self.importer.header;
         header.end_ns = end_ns.max(self.last_ns);
         self.facts.finish(header, self.seen);

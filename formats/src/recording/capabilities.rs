@@ -100,12 +100,17 @@ impl Recording {
     }
 }
 
-/// What a recording does not tell, because the format that it was read from does not.
+/// What a recording does not tell, because the format that it was read from does not, or
+/// because it was switched off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lacks {
-    /// Waits: there are acquisitions and holds alone.
+    /// Waits: there are acquisitions and holds alone, or samples.
     pub waits: bool,
+    /// Waits for monitors, though it has others.
+    pub monitors: bool,
+    /// Waits for the locks of `java.util.concurrent`, though it has others.
+    pub parks: bool,
     /// When waits took place.
     pub times: bool,
     /// How long single waits took: there are only sums, and each wait counts as long as
@@ -126,6 +131,8 @@ impl Lacks {
     pub fn names(&self) -> Vec<&'static str> {
         let all = [
             ("waits", self.waits),
+            ("monitor-waits", self.monitors),
+            ("park-waits", self.parks),
             ("times", self.times),
             ("single-waits", self.singles),
             ("durations", self.durations),

@@ -11,19 +11,25 @@ const NAMED: usize = 3;
 pub(super) struct FormatLacks {
     format: &'static str,
     lacks: Lacks,
+    /// Whether they tell of acquisitions.
+    has_acquisitions: bool,
     logs: Vec<String>,
 }
 
 /// Adds what the format of a log does not tell.
 pub(super) fn add(all: &mut Vec<FormatLacks>, log: &Recording) {
-    let (format, lacks) = (log.facts().format, log.capabilities().lacks);
+    let can = log.capabilities();
+    let (format, lacks, has_acquisitions) = (log.facts().format, can.lacks, can.acquisitions);
     if lacks == Lacks::default() {
         return;
     }
     let name = log.name().to_owned();
-    match all.iter_mut().find(|it| it.format == format && it.lacks == lacks) {
+    let is_same = |it: &&mut FormatLacks| {
+        it.format == format && it.lacks == lacks && it.has_acquisitions == has_acquisitions
+    };
+    match all.iter_mut().find(is_same) {
         Some(known) => known.logs.push(name),
-        None => all.push(FormatLacks { format, lacks, logs: vec![name] }),
+        None => all.push(FormatLacks { format, lacks, has_acquisitions, logs: vec![name] }),
     }
 }
 
@@ -46,6 +52,14 @@ impl FormatLacks {
 
     /// What is not told: `when threads waited, nor which`.
     fn untold(&self) -> String {
+        match (self.lacks.monitors, self.lacks.parks) {
+            (true, true) => return "whether threads waited for locks".to_owned(),
+            (true, false) => return "whether threads waited for monitors".to_owned(),
+            (false, true) => {
+                return "whether threads waited for locks of java.util.concurrent".to_owned();
+            }
+            (false, false) => {}
+        }
         let Lacks { waits, times, durations, counts, threads, stacks, .. } = self.lacks;
         let untold = [
             (waits, "whether"),
@@ -69,7 +83,9 @@ impl FormatLacks {
     /// What there is instead, and what follows from that.
     fn instead(&self) -> String {
         let Lacks { waits, times, singles, durations, counts, .. } = self.lacks;
-        let there_is = if waits {
+        let there_is = if waits && !self.has_acquisitions {
+            ""
+        } else if waits {
             "; there are acquisitions and holds alone"
         } else if counts {
             "; there are only sums, and the waits of each stack count as one"
@@ -120,7 +136,9 @@ mod tests {
 
     #[test]
     fn each_sort_of_lack_has_words() {
-        let of = |lacks| FormatLacks { format: "f", lacks, logs: vec!["x".to_owned()] }.line();
+        let logs = || vec!["x".to_owned()];
+        let of =
+            |lacks| FormatLacks { format: "f", lacks, has_acquisitions: true, logs: logs() }.line();
         let none = Lacks::default();
         let mut lacks = none;
         lacks.stacks = true;
@@ -131,6 +149,9 @@ mod tests {
             "x (f) does not tell whether or where in the program threads waited; there are \
              acquisitions and holds alone"
         );
+        let mut lacks = none;
+        lacks.monitors = true;
+        assert_eq!(of(lacks), "x (f) does not tell whether threads waited for monitors");
         let mut lacks = none;
         (lacks.threads, lacks.singles) = (true, true);
         assert_eq!(
