@@ -138,10 +138,10 @@ impl LineReader {
             }
             return Ok(());
         };
-        if !bytes.ends_with(b"\n") {
-            let what = "the last line does not end; its number may have been cut, and is taken \
-                        as it is";
-            self.summed.importer.add_damage(offset, what, 0);
+        if line.has_two_numbers() {
+            let what = "two numbers, as the difference of two profiles has; the line was left out";
+            self.summed.importer.add_damage(offset, what, len);
+            return Ok(());
         }
         if self.unit == Unit::Samples && line.has_fraction() {
             self.fraction_at.get_or_insert(offset);

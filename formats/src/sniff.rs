@@ -12,6 +12,16 @@ pub enum FileKind {
     Gzip,
     /// Something compressed with zstd.
     Zstd,
+    /// Something compressed with xz.
+    Xz,
+    /// Something compressed with bzip2.
+    Bzip2,
+    /// An archive of files.
+    Zip,
+    /// Text in UTF-16.
+    Utf16,
+    /// A profile of pprof as text, which a server of Go gives for `?debug=1`.
+    PprofText,
     /// A Java heap dump.
     HeapDump,
     /// A callgrind profile, such as `tyrion convert` writes.
@@ -37,6 +47,16 @@ impl FileKind {
             FileKind::Gzip
         } else if begins(b"\x28\xb5\x2f\xfd") {
             FileKind::Zstd
+        } else if begins(b"\xfd7zXZ\0") {
+            FileKind::Xz
+        } else if begins(b"BZh") {
+            FileKind::Bzip2
+        } else if begins(b"PK\x03\x04") {
+            FileKind::Zip
+        } else if begins(b"\xff\xfe") || begins(b"\xfe\xff") {
+            FileKind::Utf16
+        } else if begins(b"--- contention:") || begins(b"--- mutex:") {
+            FileKind::PprofText
         } else if begins(b"JAVA PROFILE ") {
             FileKind::HeapDump
         } else if begins(b"# callgrind") || begins(b"version: 1") {
@@ -63,6 +83,17 @@ impl fmt::Display for FileKind {
             FileKind::Gzip => "it is compressed with gzip, and what is in it is not one, either",
             FileKind::Zstd => {
                 "it seems to be compressed with zstd; `zstdcat` it into `tyrion convert -`"
+            }
+            FileKind::Xz => "it seems to be compressed with xz; `xzcat` it into `tyrion convert -`",
+            FileKind::Bzip2 => {
+                "it seems to be compressed with bzip2; `bzcat` it into `tyrion convert -`"
+            }
+            FileKind::Zip => "it seems to be a zip archive; unpack it, and name the file in it",
+            FileKind::Utf16 => {
+                "it seems to be text in UTF-16; `iconv -f UTF-16 -t UTF-8` makes it UTF-8"
+            }
+            FileKind::PprofText => {
+                "it seems to be a profile of pprof as text; get it without `debug=1`"
             }
             FileKind::HeapDump => "it seems to be a Java heap dump",
             FileKind::Callgrind => "it seems to be a callgrind profile; open it with KCacheGrind",

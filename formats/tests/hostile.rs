@@ -257,6 +257,11 @@ fn foreign_files_are_named() {
     for (bytes, expected) in [
         (&b"\x1f\x8b\x08"[..], FileKind::Gzip),
         (b"\x28\xb5\x2f\xfd", FileKind::Zstd),
+        (b"\xfd7zXZ\0\0\x04", FileKind::Xz),
+        (b"BZh91AY", FileKind::Bzip2),
+        (b"PK\x03\x04\x14", FileKind::Zip),
+        (b"\xff\xfea\0;\0", FileKind::Utf16),
+        (b"--- contention:\ncycles/second=1\n", FileKind::PprofText),
         (b"JAVA PROFILE 1.0.2\0", FileKind::HeapDump),
         (b"# callgrind format\n", FileKind::Callgrind),
         (b"<?xml version=\"1.0\"?>", FileKind::Svg),

@@ -35,6 +35,12 @@ impl<'a> StackLine<'a> {
         Some(StackLine { stack, whole: whole.parse().unwrap_or(u64::MAX), part })
     }
 
+    /// Whether another number stands before it, as `difffolded.pl` writes.
+    pub(super) fn has_two_numbers(&self) -> bool {
+        let before = self.stack.rsplit_once([' ', '\t']).filter(|_| self.stack.contains(';'));
+        before.is_some_and(|(_, last)| last.bytes().all(|byte| byte.is_ascii_digit()))
+    }
+
     /// Whether the number is no whole one.
     pub(super) fn has_fraction(&self) -> bool {
         self.part.bytes().any(|digit| digit != b'0')
