@@ -24,8 +24,10 @@ pub(crate) fn of_class<'f>(class: &str, frames: impl Iterator<Item = &'f str>) -
     let is_synchronizer = class.ends_with("Sync") || class.ends_with("PoolExecutor$Worker");
     let flavor = LockFlavor::of(format!("L{class};").as_bytes(), is_synchronizer);
     if flavor.is_held() {
-        let is_shared = frames.take(8).any(|frame| frame.contains("Shared"));
-        return flavor.kind(is_shared, false);
+        let near: Vec<&str> = frames.take(8).collect();
+        let has = |part: &str| near.iter().any(|frame| frame.contains(part));
+        // Who was signalled takes the lock again.
+        return flavor.kind(has("Shared"), has("Synchronizer$ConditionObject.await"));
     }
     let is_parked = frames.peek().is_some_and(|frame| frame.ends_with(".park"));
     match is_parked {
@@ -43,7 +45,10 @@ pub(crate) fn of_class<'f>(class: &str, frames: impl Iterator<Item = &'f str>) -
 pub(crate) fn of_java<'f>(frames: impl Iterator<Item = &'f str>) -> Option<WaitKind> {
     let mut path: Option<SlowPath> = None;
     let mut is_parked = false;
-    for frame in frames.take(INNERMOST) {
+    for (nth, frame) in frames.take(INNERMOST).enumerate() {
+        if let Some(kind) = of_native(frame).filter(|_| nth == 0) {
+            return Some(kind);
+        }
         if MONITOR.iter().any(|part| frame.contains(part)) {
             return Some(WaitKind::Monitor);
         }
@@ -72,6 +77,17 @@ pub(crate) fn of_java<'f>(frames: impl Iterator<Item = &'f str>) -> Option<WaitK
         }
     }
     path.map(|_| WaitKind::Lock).or(is_parked.then_some(WaitKind::Park))
+}
+
+/// The kind of waits for locks of native code, by the function with which async-profiler
+/// replaces that of the library.
+fn of_native(function: &str) -> Option<WaitKind> {
+    match function.strip_prefix("pthread_")?.strip_suffix("_hook")? {
+        "mutex_lock" => Some(WaitKind::Lock),
+        "rwlock_rdlock" => Some(WaitKind::LockRead),
+        "rwlock_wrlock" => Some(WaitKind::LockWrite),
+        _ => None,
+    }
 }
 
 /// The kind of waits in a class of java.util.concurrent; `None` of another one.
@@ -141,6 +157,12 @@ mod tests {
         assert_eq!(kind(read_write, &park), WaitKind::LockWrite);
         let lock = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
         assert_eq!(kind(lock, &park), WaitKind::Lock);
+        let again = [
+            "jdk/internal/misc/Unsafe.park",
+            "java/util/concurrent/locks/AbstractQueuedSynchronizer.acquire",
+            "java/util/concurrent/locks/AbstractQueuedSynchronizer$ConditionObject.await",
+        ];
+        assert_eq!(kind(lock, &again), WaitKind::LockReacquire);
         let latch = [
             "jdk/internal/misc/Unsafe.park",
             "java/util/concurrent/locks/LockSupport.park",
@@ -198,6 +220,12 @@ mod tests {
             ),
             ("jdk/internal/misc/Unsafe.park ~/LockSupport.park a.B.c", Some(WaitKind::Park)),
             ("~/LockSupport.park", Some(WaitKind::Park)),
+            (
+                "pthread_mutex_lock_hook Unsafe_Park jdk/internal/misc/Unsafe.park",
+                Some(WaitKind::Lock),
+            ),
+            ("pthread_rwlock_rdlock_hook a", Some(WaitKind::LockRead)),
+            ("pthread_cond_wait_hook a", None),
             ("schedule do_nanosleep a.B.c", None),
             ("", None),
         ] {
