@@ -11,6 +11,7 @@ use tempfile::TempDir;
 on_jdks!(attached_to_a_running_jvm: newest, everywhere all);
 on_jdks!(switched_on_after_a_start: one);
 on_jdks!(stop_without_an_agent: one);
+on_jdks!(jvms_are_listed: one);
 
 /// A command about a process, with its answer in JSON.
 fn ask(command: &str, pid: u32, more: &[&str]) -> Value {
@@ -154,4 +155,21 @@ fn what_is_no_jvm_is_named() {
         assert!(err(&output).contains("no process 4194304"), "{command}: {}", err(&output));
         assert!(out(&output).is_empty(), "{command}");
     }
+}
+
+/// A JVM that is recorded, by what `list` says of it.
+fn jvms_are_listed(jdk: &Jdk) {
+    let mut running = Program::truth(jdk, "deadlock lock others").start();
+    running.await_line("deadlocked");
+    let all: Value = serde_json::from_str(&stdout_of(tyrion().args(["list", "--json"]))).unwrap();
+    let jvms = all["jvms"].as_array().unwrap();
+    let own = jvms.iter().find(|it| it["pid"] == running.jvm()).unwrap();
+    assert_eq!(own["program"], "tyrion.truth.Truth");
+    assert_eq!(own["has_agent"], true);
+    assert_eq!(own["log"], running.log.to_str().unwrap());
+    let major = own["jdk"].as_str().unwrap().split('.').next().unwrap();
+    assert_eq!(major, jdk.major.to_string(), "{own}");
+    let text = stdout_of(tyrion().arg("list"));
+    assert!(text.starts_with("PID"), "{text}");
+    running.kill_jvm();
 }

@@ -10,6 +10,7 @@ mod convert;
 mod diff;
 mod dump;
 mod info;
+mod list;
 mod lock_names;
 mod man;
 mod metrics;
@@ -89,6 +90,8 @@ pub enum Command {
     Info(info::InfoArgs),
     /// Print the records of a log, one per line
     Dump(dump::DumpArgs),
+    /// List the JVMs that run, and which of them are recorded
+    List(list::ListArgs),
     /// Start recording in a running JVM, or resume it after stop
     Attach(attach::AttachArgs),
     /// Sample what the threads of a JVM are doing, and print a tree
@@ -124,6 +127,7 @@ pub fn run(command: Command) -> CommandResult {
         Command::Diff(args) => diff::run(args),
         Command::Info(args) => info::run(args),
         Command::Dump(args) => dump::run(args),
+        Command::List(args) => list::run(args),
         Command::Attach(args) => attach::attach(args),
         Command::Sample(args) => sample::run(args),
         Command::Stop(args) => attach::stop(args),

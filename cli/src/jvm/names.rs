@@ -114,6 +114,26 @@ pub fn program_of(pid: u32) -> String {
     harmless::within(&line, LONGEST_LINE).into_owned()
 }
 
+/// A JVM that runs, in words that are safe to show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunningJvm {
+    pub pid: u32,
+    /// Its main class or jar.
+    pub program: String,
+    /// That and its arguments, shortened.
+    pub text: String,
+}
+
+/// All JVMs that are seen from here, by their process ids.
+pub fn running_jvms() -> Vec<RunningJvm> {
+    let of = |jvm: Jvm| RunningJvm {
+        pid: jvm.pid,
+        program: harmless::within(jvm.line.program(), LONGEST_LINE).into_owned(),
+        text: harmless::within(&jvm.line.text(), LONGEST_LINE).into_owned(),
+    };
+    running().into_iter().map(of).collect()
+}
+
 /// All JVMs that are seen from here, by their process ids.
 fn running() -> Vec<Jvm> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();

@@ -9,6 +9,7 @@
 mod credentials;
 pub mod exchange;
 pub mod folder;
+pub mod glance;
 mod handle;
 pub mod reach;
 mod root;
