@@ -23,25 +23,25 @@ mod tests;
 
 pub use decide::{Verdict, Why, decide};
 pub use evidence::{Evidence, Overlap, Queue};
-pub use places::WaitPlace;
+pub use places::{WaitPlace, is_of_one_maker};
 
 use crate::{
     describe::Names,
     filter::{Filter, Kinds},
-    lives::recordings,
+    lives::{life, recordings},
     pass::Reading,
     states::StateReader,
 };
 use assemble::{Assembly, SeenLog};
 use gathered::{KnownSite, KnownStack};
-use pass::{Gather, LogWaits, Role, WaitFilter};
+use pass::{EndedWaits, Gather, LogWaits, Role, WaitFilter};
 use places::{PlaceNumbers, Shapes};
 use std::{
     collections::{HashMap, HashSet},
     rc::Rc,
 };
 use tyrion_formats::Recording;
-use tyrion_wire::WaitKind;
+use tyrion_wire::{WaitKind, slot::Pending};
 
 /// A place and what its waits are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +67,23 @@ impl JudgedPlace {
     /// What its waits are.
     pub fn verdict(&self) -> Verdict {
         self.why.verdict()
+    }
+
+    /// Whether threads come back here for the next work. Those that hardly ever wait for any are
+    /// known by the loop alone.
+    pub fn is_for_work(&self) -> bool {
+        let is_loop = self.why == Why::AllAtOnce && self.evidence.is_shallow();
+        self.why.is_for_work() || is_loop && !self.evidence.crosses
+    }
+
+    /// Whether a semaphore announces work here, and limits nothing.
+    pub fn announces_work(&self) -> bool {
+        self.evidence.is_of_permits && self.why.is_for_work() && !self.evidence.crosses
+    }
+
+    /// Whether the waits are for permits, and so for a lock.
+    pub fn is_for_permits(&self) -> bool {
+        self.evidence.is_of_permits && !self.announces_work()
     }
 
     /// Why they are, in words.
@@ -99,6 +116,19 @@ pub struct OtherWaits {
     pub longest_ns: u64,
 }
 
+/// Waits of a thread at a site that were for work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkWaits {
+    /// The thread, by its id in the log.
+    pub thread: u32,
+    /// The site, by its id in the log.
+    pub site: u32,
+    /// How many.
+    pub count: u64,
+    /// How long of them was in the second half of the log, in ns.
+    pub late_ns: u64,
+}
+
 /// Waits at a place that a thread has ended, in one stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OtherWakes {
@@ -124,12 +154,29 @@ struct OfLog {
     /// The same by who ended them, as far as that is known: in ascending order of place,
     /// waker and stack.
     wakes: Vec<OtherWakes>,
+    /// All waits, whatever the filter asks for, in ascending order of thread and site.
+    all: Vec<WorkWaits>,
+    /// The stacks in which loops of the JDK's wait for work.
+    loops: HashSet<u32>,
 }
 
 const NO_PLACE: u32 = u32::MAX;
 
-/// Whether waits of this kind may be either.
+/// All of a life but one part in so many is the whole.
+const NOT_WHOLE: u64 = 10;
+/// Answers come soon if a wait takes so many times as long as those.
+const SOON: u64 = 20;
+/// Fewer answers tell nothing.
+const LEAST_ANSWERS: u64 = 5;
+
+/// Whether waits of this kind may be either. A semaphore is a lock if it has permits, and none if
+/// it announces work.
 fn is_judged(kind: WaitKind) -> bool {
+    is_lockless(kind) || kind == WaitKind::Semaphore
+}
+
+/// Whether waits of this kind are for no lock, whatever is judged of them.
+fn is_lockless(kind: WaitKind) -> bool {
     Kinds::idle().contains(kind)
 }
 
@@ -185,6 +232,30 @@ impl Withheld {
         self.logs.get(run).map_or(&[], |of_log| &of_log.wakes)
     }
 
+    /// The waits of `log`, the `run`-th, that were for work, whatever the filter asks for, in
+    /// ascending order of thread and site.
+    pub fn work_waits<'w>(
+        &'w self,
+        (run, log): (usize, &'w Recording),
+    ) -> impl Iterator<Item = WorkWaits> + 'w {
+        let of_log = self.logs.get(run);
+        let is_for_work = move |waits: &&WorkWaits| {
+            let site = log.definitions().sites().get(waits.site);
+            let is_loop = site.zip(of_log).is_some_and(|(it, of)| of.loops.contains(&it.stack));
+            let place = self.place_of_site(run, waits.site).and_then(|at| self.judged.get(at));
+            is_loop || place.is_some_and(JudgedPlace::is_for_work)
+        };
+        of_log.map_or(&[][..], |it| &it.all).iter().filter(is_for_work).copied()
+    }
+
+    /// Whether threads wait for work with this stack of `log`, the `run`-th.
+    pub fn is_for_work(&self, of_log: (usize, &Recording), stack: u32) -> bool {
+        let is_loop = self.logs.get(of_log.0).is_some_and(|it| it.loops.contains(&stack));
+        let place = self.logs.get(of_log.0).and_then(|it| self.find_place(it, of_log.1, stack));
+        let place = place.and_then(|place| self.judged.get(place as usize));
+        is_loop || place.is_some_and(JudgedPlace::is_for_work)
+    }
+
     /// The place of a site of the `run`-th log, an index into
     /// [`Withheld::places`]; `None` for sites at which locks are waited for.
     pub fn place_of_site(&self, run: usize, site: u32) -> Option<usize> {
@@ -197,10 +268,44 @@ impl Withheld {
         self.place_of_site(run, site).is_some_and(|place| self.is_withheld_at(place))
     }
 
+    /// Whether the waits at a site of the `run`-th log are for a semaphore that announces work.
+    pub fn announces_work(&self, run: usize, site: u32) -> bool {
+        let place = self.place_of_site(run, site).and_then(|place| self.judged.get(place));
+        place.is_some_and(JudgedPlace::announces_work)
+    }
+
+    /// Whether a wait of `log`, the `run`-th, is one of those that have lasted for nearly all of
+    /// a thread's life, where none has ever ended and nothing is asked for: nothing has come.
+    pub fn is_never_called(&self, (run, log): (usize, &Recording), pending: &Pending) -> bool {
+        let waited_ns = log.end_ns().saturating_sub(pending.start_ns);
+        let is_whole = || {
+            let thread = log.definitions().threads().get(pending.thread);
+            let life = thread.and_then(|thread| life(log, pending.thread, thread));
+            life.is_some_and(|(from_ns, to_ns)| {
+                let lived_ns = to_ns.saturating_sub(from_ns);
+                waited_ns >= lived_ns - lived_ns / NOT_WHOLE
+            })
+        };
+        let asked = (pending.kind, pending.stack, waited_ns);
+        self.why((run, log), pending.stack).is_none()
+            && is_whole()
+            && !self.is_asked((run, log), asked)
+    }
+
+    /// Whether a stack of `log`, the `run`-th, is that of a thread's own loop: it has few frames
+    /// of the program, all of one maker, and the innermost one itself waits there.
+    pub fn is_loop(&self, (run, log): (usize, &Recording), stack: u32) -> bool {
+        let Some(of_log) = self.logs.get(run) else { return false };
+        let shape = of_log.shapes.shape(log, stack);
+        let (_, calls) = of_log.shapes.method(log, &shape);
+        let waits_itself = calls.is_empty() || calls.starts_with("java.util.concurrent.");
+        waits_itself && shape.is_of_loop() && !of_log.shapes.crosses(log, &shape)
+    }
+
     /// Whether a wait of this kind with this stack withholds work, in `log`, the
     /// `run`-th: one that has not ended, or that was sampled.
     pub fn is_withheld(&self, (run, log): (usize, &Recording), kind: WaitKind, stack: u32) -> bool {
-        let of_log = self.logs.get(run).filter(|_| is_judged(kind));
+        let of_log = self.logs.get(run).filter(|_| is_lockless(kind));
         let place = of_log.and_then(|of_log| self.find_place(of_log, log, stack));
         place.is_some_and(|place| self.is_withheld_at(place as usize))
     }
@@ -208,12 +313,20 @@ impl Withheld {
     /// Whether a wait with this stack of `log`, the `run`-th, that has not ended is for
     /// something that the thread has asked for: by what waits at the place were, if any
     /// have ended; else by what is called there.
-    pub fn is_asked(&self, (run, log): (usize, &Recording), kind: WaitKind, stack: u32) -> bool {
-        let Some(of_log) = self.logs.get(run).filter(|_| is_judged(kind)) else { return false };
+    pub fn is_asked(
+        &self,
+        (run, log): (usize, &Recording),
+        (kind, stack, waited_ns): (WaitKind, u32, u64),
+    ) -> bool {
+        let Some(of_log) = self.logs.get(run).filter(|_| is_lockless(kind)) else { return false };
         let is_asking = || {
             let shape = of_log.shapes.shape(log, stack);
-            places::is_asking(&of_log.shapes.method(log, &shape).1)
+            let calls_in_turn = of_log.shapes.makers(log, stack) > 2;
+            calls_in_turn || places::is_asking(&of_log.shapes.method(log, &shape).1)
         };
+        if self.is_answered_elsewhere((run, log), stack, waited_ns) {
+            return true;
+        }
         match self.why((run, log), stack) {
             Some(why) if why.verdict() == Verdict::Withheld => true,
             // The few waits that ended tell little of one that does not.
@@ -223,6 +336,26 @@ impl Withheld {
             | None => is_asking(),
             Some(_) => false,
         }
+    }
+
+    /// Whether no wait has ended where one that takes so long has this stack of `log`, the
+    /// `run`-th, though others have ended soon that wait in the same method of a library.
+    fn is_answered_elsewhere(
+        &self,
+        (run, log): (usize, &Recording),
+        stack: u32,
+        waited_ns: u64,
+    ) -> bool {
+        let Some(of_log) = self.logs.get(run) else { return false };
+        let shape = of_log.shapes.shape(log, stack);
+        if self.why((run, log), stack).is_some() || !of_log.shapes.crosses(log, &shape) {
+            return false;
+        }
+        let place = of_log.shapes.place(log, &shape);
+        let is_soon = |it: &Evidence| it.wait_ns <= it.waits.saturating_mul(waited_ns / SOON);
+        let is_same = |it: &&JudgedPlace| it.evidence.crosses && it.place.is_in_method_of(&place);
+        let mut same = self.judged.iter().filter(is_same);
+        same.any(|it| it.evidence.waits >= LEAST_ANSWERS && is_soon(&it.evidence))
     }
 
     /// What the waits at the place of this stack of `log`, the `run`-th, are taken for, and
@@ -242,7 +375,9 @@ impl Withheld {
     }
 
     fn is_withheld_at(&self, place: usize) -> bool {
-        self.judged.get(place).is_some_and(|it| it.verdict() == Verdict::Withheld)
+        let is_withheld =
+            |it: &JudgedPlace| it.verdict() == Verdict::Withheld && !it.is_for_permits();
+        self.judged.get(place).is_some_and(is_withheld)
     }
 
     /// The place of a stack, if waits have ended there.
@@ -274,8 +409,8 @@ impl<'f> Judge<'f> {
         let states = StateReader::new(log);
         let (of_log, sites) = OfLog::new(log, &states, &mut self.found.places);
         self.found.logs.push(of_log);
-        // Where the program is on no stack, that tells all.
-        if sites.values().all(|known| known.stack.shape.frames == 0) {
+        // Where the program is on no stack, that tells all, unless a pool waits there.
+        if sites.values().all(|known| known.stack.shape.frames == 0 && !known.stack.takes) {
             return None;
         }
         let of = SeenLog { log, recording, sites, states, sees_signals: sees_signals(log) };
@@ -286,7 +421,8 @@ impl<'f> Judge<'f> {
 
     /// The pass over that log is over.
     pub(crate) fn end(&mut self, gather: Gather<'_>, of: &SeenLog<'_>) {
-        let seen = gather.into_seen();
+        let mut seen = gather.into_seen();
+        mark_passed_on(of, self.found.logs.last(), &mut seen);
         if let Some(of_log) = self.found.logs.last_mut() {
             of_log.keep(&seen);
             self.assembly.add(of, &of_log.shapes, seen);
@@ -317,6 +453,8 @@ impl OfLog {
             sites: vec![NO_PLACE; definitions.sites().len()],
             waits: Vec::new(),
             wakes: Vec::new(),
+            all: Vec::new(),
+            loops: HashSet::new(),
         };
         let (mut sites, mut stacks) = (HashMap::new(), HashMap::new());
         for (id, site) in definitions.sites().iter().filter(|(_, site)| is_judged(site.kind)) {
@@ -326,6 +464,9 @@ impl OfLog {
                 of_log.known_stack(log, site.stack, takes, number).map(Rc::new)
             });
             if let Some(stack) = known.clone() {
+                if stack.shape.frames == 0 && stack.takes {
+                    of_log.loops.insert(site.stack);
+                }
                 of_log.sites[id as usize] = stack.place;
                 sites.insert(id, KnownSite { kind: site.kind, lock: site.lock, stack });
             }
@@ -342,6 +483,14 @@ impl OfLog {
 
     /// Keeps the waits that the filter asks for.
     fn keep(&mut self, seen: &LogWaits) {
+        let all = seen.sites.iter().map(|(&(thread, site), waits)| WorkWaits {
+            thread,
+            site,
+            count: waits.count,
+            late_ns: waits.late_ns,
+        });
+        self.all = all.collect();
+        self.all.sort_unstable_by_key(|it| (it.thread, it.site));
         // Where conditions were signalled, it asks for none.
         let asked = seen.sites.iter().filter(|(_, waits)| waits.asked != 0);
         let waits = asked.map(|(&(thread, site), waits)| OtherWaits {
@@ -353,7 +502,8 @@ impl OfLog {
         });
         self.waits = waits.collect();
         self.waits.sort_unstable();
-        let asked = seen.wakes.iter().filter(|(_, ended)| ended.asked != 0);
+        let is_told = |ended: &EndedWaits| ended.asked != 0 && !ended.is_passed_on;
+        let asked = seen.wakes.iter().filter(|(_, ended)| is_told(ended));
         let wakes = asked.map(|(&(place, waker, stack), ended)| {
             let (count, wait_ns) = (ended.asked, ended.asked_ns);
             OtherWakes { place, waker, stack, count, wait_ns }
@@ -375,6 +525,24 @@ impl OfLog {
         let method = self.shapes.method(log, &shape);
         let crosses = self.shapes.crosses(log, &shape);
         Some(KnownStack { place, shape, method, takes, crosses })
+    }
+}
+
+/// Marks what was ended by who had just got what both had waited for, where more of it was
+/// left: who takes from a queue, gets a permit, or puts into a queue in which there is room.
+fn mark_passed_on(of: &SeenLog<'_>, of_log: Option<&OfLog>, seen: &mut LogWaits) {
+    let Some(of_log) = of_log else { return };
+    let stacks: HashMap<u32, &KnownStack> =
+        of.sites.values().map(|known| (known.stack.place, &*known.stack)).collect();
+    for (&(place, _, stack), ended) in &mut seen.wakes {
+        let puts = stacks.get(&place).filter(|it| places::puts(&it.method.1));
+        ended.is_passed_on = match puts {
+            Some(known) => {
+                let shape = of_log.shapes.shape(of.log, stack);
+                of_log.shapes.method(of.log, &shape).1 == known.method.1
+            }
+            None => of.states.passes_on(stack),
+        };
     }
 }
 
@@ -406,6 +574,7 @@ fn roles(log: &Recording, known: &HashMap<u32, KnownSite>) -> Vec<Role> {
     for (id, site) in sites.iter() {
         roles[id as usize] = match known.get(&id) {
             Some(_) if site.kind == WaitKind::LockReacquire => Role::Signalled,
+            Some(known) if known.stack.shape.frames == 0 && known.stack.takes => Role::TakesWork,
             Some(known) if known.stack.shape.frames != 0 => {
                 Role::Judged(known.stack.place, site.kind == WaitKind::ObjectWait)
             }

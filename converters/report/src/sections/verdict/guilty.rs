@@ -20,8 +20,12 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
 };
-use tyrion_formats::Owners;
-use tyrion_model::profile::BlameRow;
+use tyrion_formats::{Owners, Recording, WaitSite};
+use tyrion_model::{
+    describe::Names,
+    profile::{BlameRow, WaitRow},
+    withheld::Why,
+};
 use tyrion_wire::{WaitKind, cell::BUCKETS};
 
 /// Holds of less than this are short.
@@ -57,6 +61,10 @@ pub enum Cause {
     Collections,
     /// A semaphore has too few permits, or threads keep them for too long.
     FewPermits,
+    /// Nearly all waits for a permit ended because their time was over: none was given back.
+    NotReturned,
+    /// It is fair and held for short times: with each turn the next thread has to be woken.
+    FairHandOver,
     /// A class was being initialized.
     Initialization,
     /// Holds were not recorded.
@@ -122,6 +130,9 @@ pub struct GuiltyLock {
     /// The innermost frame of the program's own code in the stack of most of the waits there.
     /// Empty if that is `waiter`, or if there is none, or none is known.
     pub waiter_own: String,
+    /// Most of the wait is at one place.
+    #[serde(skip)]
+    pub is_at_one_place: bool,
     /// The stacks are not of those who waited, but of those who released it.
     #[serde(skip)]
     pub is_of_releases: bool,
@@ -216,6 +227,7 @@ pub(super) fn find(findings: &Findings<'_>, machine: &Machine) -> Option<GuiltyL
     };
     let is_at_one_place = share(waiter_ns, waits.wait_ns) >= MOST;
     let is_monitor = kinds.iter().all(|(kind, _)| *kind == WaitKind::Monitor);
+    guilty.is_at_one_place = is_at_one_place;
     guilty.find_holder(findings, group, is_at_one_place && is_monitor);
     if guilty.holder_known_by == KnownBy::Unknown {
         guilty.woken_by = woken::by(findings, group, waits.wait_ns);
@@ -232,14 +244,29 @@ pub(super) fn find(findings: &Findings<'_>, machine: &Machine) -> Option<GuiltyL
         (KnownBy::Charged | KnownBy::Asked, _) => Certainty::Estimated,
         _ => Certainty::Inferred,
     };
-    guilty.cause = cause(&guilty, kinds.first()?.0, holds.as_ref(), machine);
+    guilty.cause = match cause(&guilty, kinds.first()?.0, holds.as_ref(), machine) {
+        Cause::FewPermits if is_unanswered(findings, group) => Cause::NotReturned,
+        Cause::Unknown | Cause::ManyAcquisitions | Cause::HandOver
+            if guilty.turns_are_short() && is_fair(findings, group) =>
+        {
+            Cause::FairHandOver
+        }
+        cause => cause,
+    };
     Some(guilty)
+}
+
+/// The waits for locks, without those that are for work.
+pub(super) fn contention<'f>(findings: &'f Findings<'_>) -> impl Iterator<Item = &'f WaitRow> {
+    let is_of_locks =
+        |it: &&WaitRow| findings.shows(it.kind) && !findings.for_work.is_row(it.stack, it.lock);
+    findings.profile().waits.iter().filter(is_of_locks)
 }
 
 /// The lock group with the most wait, and the waits of all.
 fn worst(findings: &Findings<'_>) -> Option<(u32, u64)> {
     let mut sums = vec![0u64; findings.groups.len()];
-    for wait in findings.profile().waits.iter().filter(|wait| findings.shows(wait.kind)) {
+    for wait in contention(findings) {
         if let Some(sum) = sums.get_mut(findings.groups.of(wait.lock) as usize) {
             *sum = sum.saturating_add(wait.wait_ns);
         }
@@ -251,9 +278,7 @@ fn worst(findings: &Findings<'_>) -> Option<(u32, u64)> {
 
 fn waits(findings: &Findings<'_>, group: u32) -> GroupWaits {
     let mut waits = GroupWaits::default();
-    let of_group = |lock| findings.groups.of(lock) == group;
-    let profile = findings.profile();
-    for wait in profile.waits.iter().filter(|it| findings.shows(it.kind) && of_group(it.lock)) {
+    for wait in contention(findings).filter(|it| findings.groups.of(it.lock) == group) {
         waits.contended = waits.contended.saturating_add(wait.count);
         for sum in [
             &mut waits.wait_ns,
@@ -319,11 +344,56 @@ fn own_above<'b>(
     };
     let frames = names::stack(findings.profile(), row.stack);
     let taken = frames.get(row.above as usize..).unwrap_or_default();
-    let own = findings.program.frame(taken).filter(|own| *own != place);
-    own.unwrap_or_default().to_owned()
+    let Some(own) = findings.program.place(taken) else { return String::new() };
+    let is_asked = findings.profile().is_blame_sampled && !findings.is_trace();
+    match own.split_once(" < ") {
+        // Which frame has taken it is not known: what is innermost may be a helper.
+        Some((innermost, caller)) if innermost == place && row.above == 0 && is_asked => {
+            caller.to_owned()
+        }
+        Some((innermost, _)) if innermost == place => String::new(),
+        Some((innermost, _)) => innermost.to_owned(),
+        None if own == place => String::new(),
+        None => own,
+    }
+}
+
+/// The sites of a group's locks: the number of the log, the log, and the site.
+fn sites<'f>(
+    findings: &'f Findings<'_>,
+    group: u32,
+) -> impl Iterator<Item = (usize, &'f Recording, u32, &'f WaitSite)> {
+    findings.logs.iter().enumerate().flat_map(move |(run, log)| {
+        let of_group = move |id: u32| {
+            let row = findings.aggregate.ids.get(run).and_then(|ids| ids.site(id));
+            row.is_some_and(|(_, lock, _)| findings.groups.of(lock) == group)
+        };
+        let sites = log.definitions().sites().iter().filter(move |(id, _)| of_group(*id));
+        sites.map(move |(id, site)| (run, log, id, site))
+    })
+}
+
+/// Whether nobody gave back a permit that is waited for with a time limit.
+fn is_unanswered(findings: &Findings<'_>, group: u32) -> bool {
+    let judged = &findings.other_waits.judged;
+    let mut places = sites(findings, group)
+        .filter_map(|(run, _, id, _)| judged.places().get(judged.place_of_site(run, id)?));
+    places.any(|place| place.why == Why::Unanswered)
+}
+
+/// Whether those who wait get the lock in the order in which they came.
+fn is_fair(findings: &Findings<'_>, group: u32) -> bool {
+    let mut sites = sites(findings, group);
+    sites.any(|(_, log, _, site)| Names(log).lock_class(site.lock).ends_with("$FairSync"))
 }
 
 impl GuiltyLock {
+    /// Whether each turn takes so little that it is mostly to wake the next thread.
+    fn turns_are_short(&self) -> bool {
+        let ahead = self.waiting_threads.saturating_sub(1).max(1);
+        (self.mean_wait_ns as f64) < SHORT_HOLD_NS * ahead as f64
+    }
+
     /// Who holds it, as far as that is known.
     ///
     /// A lock of `java.util.concurrent` that does not name its owner may have none, such
@@ -369,9 +439,21 @@ impl GuiltyLock {
                 _ => KnownBy::OwnerAtStart,
             };
             (self.holders, self.holder_known_by) = (threads.to_owned(), known_by);
+            // Nobody is asked where a virtual thread is. If it is one of those that wait, it has
+            // taken the lock where they do.
+            if self.is_of_virtual(findings, group) && self.is_at_one_place {
+                self.holder = self.waiter.clone();
+            }
         } else if one_place {
             (self.holder, self.holder_known_by) = (self.waiter.clone(), KnownBy::Inferred);
         }
+    }
+
+    /// Whether all who wait for it are virtual threads.
+    fn is_of_virtual(&self, findings: &Findings<'_>, group: u32) -> bool {
+        let threads = &findings.profile().threads;
+        let mut waits = contention(findings).filter(|it| findings.groups.of(it.lock) == group);
+        waits.all(|it| threads.get(it.thread as usize).is_some_and(|it| it.is_virtual))
     }
 
     /// What the holder does there, by those that were asked.
