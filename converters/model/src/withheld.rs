@@ -17,18 +17,21 @@ mod gathered;
 mod lengths;
 mod overlap;
 mod pass;
+mod pending;
 mod places;
 #[cfg(test)]
 mod tests;
+mod work;
 
 pub use decide::{Verdict, Why, decide};
 pub use evidence::{Evidence, Overlap, Queue};
-pub use places::{WaitPlace, is_of_one_maker};
+pub use places::{WaitPlace, is_of_one_maker, lends};
+pub use work::WorkWaits;
 
 use crate::{
     describe::Names,
     filter::{Filter, Kinds},
-    lives::{life, recordings},
+    lives::recordings,
     pass::Reading,
     states::StateReader,
 };
@@ -41,7 +44,7 @@ use std::{
     rc::Rc,
 };
 use tyrion_formats::Recording;
-use tyrion_wire::{WaitKind, slot::Pending};
+use tyrion_wire::WaitKind;
 
 /// A place and what its waits are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,19 +119,6 @@ pub struct OtherWaits {
     pub longest_ns: u64,
 }
 
-/// Waits of a thread at a site that were for work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WorkWaits {
-    /// The thread, by its id in the log.
-    pub thread: u32,
-    /// The site, by its id in the log.
-    pub site: u32,
-    /// How many.
-    pub count: u64,
-    /// How long of them was in the second half of the log, in ns.
-    pub late_ns: u64,
-}
-
 /// Waits at a place that a thread has ended, in one stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OtherWakes {
@@ -161,13 +151,6 @@ struct OfLog {
 }
 
 const NO_PLACE: u32 = u32::MAX;
-
-/// All of a life but one part in so many is the whole.
-const NOT_WHOLE: u64 = 10;
-/// Answers come soon if a wait takes so many times as long as those.
-const SOON: u64 = 20;
-/// Fewer answers tell nothing.
-const LEAST_ANSWERS: u64 = 5;
 
 /// Whether waits of this kind may be either. A semaphore is a lock if it has permits, and none if
 /// it announces work.
@@ -232,30 +215,6 @@ impl Withheld {
         self.logs.get(run).map_or(&[], |of_log| &of_log.wakes)
     }
 
-    /// The waits of `log`, the `run`-th, that were for work, whatever the filter asks for, in
-    /// ascending order of thread and site.
-    pub fn work_waits<'w>(
-        &'w self,
-        (run, log): (usize, &'w Recording),
-    ) -> impl Iterator<Item = WorkWaits> + 'w {
-        let of_log = self.logs.get(run);
-        let is_for_work = move |waits: &&WorkWaits| {
-            let site = log.definitions().sites().get(waits.site);
-            let is_loop = site.zip(of_log).is_some_and(|(it, of)| of.loops.contains(&it.stack));
-            let place = self.place_of_site(run, waits.site).and_then(|at| self.judged.get(at));
-            is_loop || place.is_some_and(JudgedPlace::is_for_work)
-        };
-        of_log.map_or(&[][..], |it| &it.all).iter().filter(is_for_work).copied()
-    }
-
-    /// Whether threads wait for work with this stack of `log`, the `run`-th.
-    pub fn is_for_work(&self, of_log: (usize, &Recording), stack: u32) -> bool {
-        let is_loop = self.logs.get(of_log.0).is_some_and(|it| it.loops.contains(&stack));
-        let place = self.logs.get(of_log.0).and_then(|it| self.find_place(it, of_log.1, stack));
-        let place = place.and_then(|place| self.judged.get(place as usize));
-        is_loop || place.is_some_and(JudgedPlace::is_for_work)
-    }
-
     /// The place of a site of the `run`-th log, an index into
     /// [`Withheld::places`]; `None` for sites at which locks are waited for.
     pub fn place_of_site(&self, run: usize, site: u32) -> Option<usize> {
@@ -268,94 +227,12 @@ impl Withheld {
         self.place_of_site(run, site).is_some_and(|place| self.is_withheld_at(place))
     }
 
-    /// Whether the waits at a site of the `run`-th log are for a semaphore that announces work.
-    pub fn announces_work(&self, run: usize, site: u32) -> bool {
-        let place = self.place_of_site(run, site).and_then(|place| self.judged.get(place));
-        place.is_some_and(JudgedPlace::announces_work)
-    }
-
-    /// Whether a wait of `log`, the `run`-th, is one of those that have lasted for nearly all of
-    /// a thread's life, where none has ever ended and nothing is asked for: nothing has come.
-    pub fn is_never_called(&self, (run, log): (usize, &Recording), pending: &Pending) -> bool {
-        let waited_ns = log.end_ns().saturating_sub(pending.start_ns);
-        let is_whole = || {
-            let thread = log.definitions().threads().get(pending.thread);
-            let life = thread.and_then(|thread| life(log, pending.thread, thread));
-            life.is_some_and(|(from_ns, to_ns)| {
-                let lived_ns = to_ns.saturating_sub(from_ns);
-                waited_ns >= lived_ns - lived_ns / NOT_WHOLE
-            })
-        };
-        let asked = (pending.kind, pending.stack, waited_ns);
-        self.why((run, log), pending.stack).is_none()
-            && is_whole()
-            && !self.is_asked((run, log), asked)
-    }
-
-    /// Whether a stack of `log`, the `run`-th, is that of a thread's own loop: it has few frames
-    /// of the program, all of one maker, and the innermost one itself waits there.
-    pub fn is_loop(&self, (run, log): (usize, &Recording), stack: u32) -> bool {
-        let Some(of_log) = self.logs.get(run) else { return false };
-        let shape = of_log.shapes.shape(log, stack);
-        let (_, calls) = of_log.shapes.method(log, &shape);
-        let waits_itself = calls.is_empty() || calls.starts_with("java.util.concurrent.");
-        waits_itself && shape.is_of_loop() && !of_log.shapes.crosses(log, &shape)
-    }
-
     /// Whether a wait of this kind with this stack withholds work, in `log`, the
     /// `run`-th: one that has not ended, or that was sampled.
     pub fn is_withheld(&self, (run, log): (usize, &Recording), kind: WaitKind, stack: u32) -> bool {
         let of_log = self.logs.get(run).filter(|_| is_lockless(kind));
         let place = of_log.and_then(|of_log| self.find_place(of_log, log, stack));
         place.is_some_and(|place| self.is_withheld_at(place as usize))
-    }
-
-    /// Whether a wait with this stack of `log`, the `run`-th, that has not ended is for
-    /// something that the thread has asked for: by what waits at the place were, if any
-    /// have ended; else by what is called there.
-    pub fn is_asked(
-        &self,
-        (run, log): (usize, &Recording),
-        (kind, stack, waited_ns): (WaitKind, u32, u64),
-    ) -> bool {
-        let Some(of_log) = self.logs.get(run).filter(|_| is_lockless(kind)) else { return false };
-        let is_asking = || {
-            let shape = of_log.shapes.shape(log, stack);
-            let calls_in_turn = of_log.shapes.makers(log, stack) > 2;
-            calls_in_turn || places::is_asking(&of_log.shapes.method(log, &shape).1)
-        };
-        if self.is_answered_elsewhere((run, log), stack, waited_ns) {
-            return true;
-        }
-        match self.why((run, log), stack) {
-            Some(why) if why.verdict() == Verdict::Withheld => true,
-            // The few waits that ended tell little of one that does not.
-            Some(
-                Why::Once | Why::Coordinates | Why::ManyThings | Why::AllAtOnce | Why::Nothing,
-            )
-            | None => is_asking(),
-            Some(_) => false,
-        }
-    }
-
-    /// Whether no wait has ended where one that takes so long has this stack of `log`, the
-    /// `run`-th, though others have ended soon that wait in the same method of a library.
-    fn is_answered_elsewhere(
-        &self,
-        (run, log): (usize, &Recording),
-        stack: u32,
-        waited_ns: u64,
-    ) -> bool {
-        let Some(of_log) = self.logs.get(run) else { return false };
-        let shape = of_log.shapes.shape(log, stack);
-        if self.why((run, log), stack).is_some() || !of_log.shapes.crosses(log, &shape) {
-            return false;
-        }
-        let place = of_log.shapes.place(log, &shape);
-        let is_soon = |it: &Evidence| it.wait_ns <= it.waits.saturating_mul(waited_ns / SOON);
-        let is_same = |it: &&JudgedPlace| it.evidence.crosses && it.place.is_in_method_of(&place);
-        let mut same = self.judged.iter().filter(is_same);
-        same.any(|it| it.evidence.waits >= LEAST_ANSWERS && is_soon(&it.evidence))
     }
 
     /// What the waits at the place of this stack of `log`, the `run`-th, are taken for, and

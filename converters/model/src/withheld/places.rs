@@ -335,6 +335,18 @@ const ASKS: [(&str, &[&str]); 13] = [
 /// What is in the names of methods that end waits since nobody has answered.
 const FAILS: [&str; 6] = ["Exceptionally", "Exception", "Failure", "imeout", "cancel", "expire"];
 
+/// How methods begin that lend something.
+const LENDS: [&str; 7] =
+    ["borrow", "acquire", "tryAcquire", "checkout", "checkOut", "lease", "getConnection"];
+
+/// Whether a frame, `org.lib.Pool.borrow(Pool.java:42)`, is of a method that lends something, by
+/// how it is called.
+pub fn lends(frame: &str) -> bool {
+    let method = frame.split('(').next().unwrap_or_default();
+    let name = method.rsplit('.').next().unwrap_or_default();
+    !is_jdk(frame) && LENDS.iter().any(|lends| name.starts_with(lends))
+}
+
 /// What queues call it to put something in, and wait for room or for who takes it.
 const PUTS: [&str; 9] = [
     "put",
@@ -380,6 +392,14 @@ mod tests {
             assert_eq!(asks(calls), expected, "{calls}");
         }
         assert!(is_asking("java.util.concurrent.ArrayBlockingQueue.put"), "asks for room");
+    }
+
+    #[test]
+    fn what_is_lent_is_told_by_how_methods_are_called() {
+        assert!(lends("org.lib.Pool.borrowObject(Pool.java:42)"));
+        assert!(lends("org.lib.Source.getConnection"));
+        assert!(!lends("org.lib.Inbox.receive(Inbox.java:3)"));
+        assert!(!lends("java.util.concurrent.Semaphore.acquire(Semaphore.java:318)"));
     }
 
     #[test]

@@ -81,9 +81,15 @@ impl ForWork {
         pending: &Pending,
         judged: &Withheld,
     ) -> bool {
-        // A loop that waits for a permit from its beginning to the end has never got any.
+        // A loop that waits for a permit from its beginning to the end has never got any. But
+        // where each thread has a semaphore of its own, it waits for an answer.
+        let is_own = || {
+            let same = log.pending().iter().filter(|it| it.stack == pending.stack);
+            same.clone().count() > 1 && same.filter(|it| it.lock == pending.lock).count() == 1
+        };
         let is_never_called = || {
             pending.kind == WaitKind::Semaphore
+                && !is_own()
                 && judged.is_loop((run, log), pending.stack)
                 && judged.is_never_called((run, log), pending)
         };

@@ -30,6 +30,9 @@ use tyrion_wire::{
     sample::{Sample, ThreadState},
 };
 
+/// All of the time but one part in so many is the whole.
+const NOT_WHOLE: u64 = 10;
+
 /// What threads were doing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshots {
@@ -157,15 +160,21 @@ impl SnapshotSums {
             .filter(|pending| judged.is_never_called((run, log), pending))
             .map(|pending| pending.stack)
             .collect();
+        let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut seen_ns: HashMap<u32, u64> = HashMap::new();
+        for ((thread, ..), wall_ns) in &sums {
+            let sum = seen_ns.entry(*thread).or_default();
+            *sum = sum.saturating_add(*wall_ns);
+        }
         let mut places: HashMap<u32, SeenPlace> = HashMap::new();
-        for ((thread, stack, state, is_pinned), wall_ns) in
-            sums.into_inner().unwrap_or_else(PoisonError::into_inner)
-        {
-            // A thread of which no wait is known has been in this one all the time.
+        for ((thread, stack, state, is_pinned), wall_ns) in sums {
+            // Where no wait has ended, one that is seen all the time may have begun before
+            // anything was recorded: nothing has come.
             let has_never_ended = || {
+                let all_ns = seen_ns.get(&thread).copied().unwrap_or_default();
+                let is_whole = thread == UNKNOWN || wall_ns >= all_ns - all_ns / NOT_WHOLE;
                 let asked = (WaitKind::Park, stack, log.end_ns().saturating_sub(log.start_ns()));
-                never_called.contains(&stack)
-                    || thread == UNKNOWN && !judged.is_asked((run, log), asked)
+                never_called.contains(&stack) || is_whole && !judged.is_asked((run, log), asked)
             };
             let is_idle = || match judged.why((run, log), stack) {
                 Some(why) => why.verdict() == Verdict::Idle,

@@ -52,6 +52,7 @@ pub(super) fn find(
     let state = |stack: u32, frames: &[String]| match judged.why((run, log), stack) {
         _ if is_at_socket(frames) && asks(frames, &readers, program) => State::Native,
         _ if is_at_socket(frames) => State::Idle,
+        _ if sleeps(frames) => State::Sleeping,
         Some(why) if why.verdict() == Verdict::Idle => State::Idle,
         _ => State::Parked,
     };
@@ -67,13 +68,18 @@ fn others(frames: &[String]) -> impl Iterator<Item = &String> {
     frames.iter().filter(|frame| !is_jdk(frame) && !names::is_machinery(frame))
 }
 
-fn method(frame: &String) -> String {
+fn method(frame: &str) -> String {
     frame.split('(').next().unwrap_or_default().to_owned()
 }
 
 fn is_at_socket(frames: &[String]) -> bool {
     let mut of_jdk = frames.iter().take_while(|frame| is_jdk(frame));
     of_jdk.any(|frame| frame.starts_with("sun.nio.ch."))
+}
+
+fn sleeps(frames: &[String]) -> bool {
+    let mut of_jdk = frames.iter().take_while(|frame| is_jdk(frame));
+    of_jdk.any(|frame| frame.starts_with("java.lang.Thread.sleep"))
 }
 
 /// Whether what is read is an answer: the program's own code asks for it, in the work that another

@@ -252,7 +252,8 @@ impl Verdict {
             Finding::Selected
         } else if findings.lacks_times() && self.contended != 0 {
             Finding::NotTimed
-        } else if self.pinned.is_some() && share < LITTLE {
+        } else if self.pinned.as_ref().is_some_and(|it| share < LITTLE || it.wall_ns > self.wait_ns)
+        {
             Finding::Pinned
         } else if self.loses_more_to_other_waits() {
             Finding::OtherWaits

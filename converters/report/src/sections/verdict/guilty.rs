@@ -1,9 +1,10 @@
 //! The lock with the most wait: who holds it, and why threads wait so long.
 
+mod cause;
+
 use super::{
     super::{
-        critical_sections,
-        estimate::{self, Moments},
+        critical_sections, estimate,
         shared::{mean, share},
         withheld::WokenBy,
     },
@@ -20,21 +21,12 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
 };
-use tyrion_formats::{Owners, Recording, WaitSite};
-use tyrion_model::{
-    describe::Names,
-    profile::{BlameRow, WaitRow},
-    withheld::Why,
-};
+use tyrion_formats::Owners;
+use tyrion_model::profile::{BlameRow, WaitRow};
 use tyrion_wire::{WaitKind, cell::BUCKETS};
 
 /// Holds of less than this are short.
 const SHORT_HOLD_NS: f64 = 50_000.0;
-/// Holds explain waits if a wait is at most this many times as long as the holds of all
-/// other waiting threads, one after the other.
-const TIMES: f64 = 3.0;
-/// Rare holds are long if they are this many times as long as the others.
-const MUCH_LONGER: f64 = 10.0;
 /// From this share on, most waits are at one place.
 const MOST: f64 = 0.5;
 /// Where it was looked at random moments, who had a lock is told if that one was seen for so
@@ -244,10 +236,10 @@ pub(super) fn find(findings: &Findings<'_>, machine: &Machine) -> Option<GuiltyL
         (KnownBy::Charged | KnownBy::Asked, _) => Certainty::Estimated,
         _ => Certainty::Inferred,
     };
-    guilty.cause = match cause(&guilty, kinds.first()?.0, holds.as_ref(), machine) {
-        Cause::FewPermits if is_unanswered(findings, group) => Cause::NotReturned,
+    guilty.cause = match cause::of(&guilty, kinds.first()?.0, holds.as_ref(), machine) {
+        Cause::FewPermits if cause::is_unanswered(findings, group) => Cause::NotReturned,
         Cause::Unknown | Cause::ManyAcquisitions | Cause::HandOver
-            if guilty.turns_are_short() && is_fair(findings, group) =>
+            if guilty.turns_are_short() && cause::is_fair(findings, group) =>
         {
             Cause::FairHandOver
         }
@@ -358,35 +350,6 @@ fn own_above<'b>(
     }
 }
 
-/// The sites of a group's locks: the number of the log, the log, and the site.
-fn sites<'f>(
-    findings: &'f Findings<'_>,
-    group: u32,
-) -> impl Iterator<Item = (usize, &'f Recording, u32, &'f WaitSite)> {
-    findings.logs.iter().enumerate().flat_map(move |(run, log)| {
-        let of_group = move |id: u32| {
-            let row = findings.aggregate.ids.get(run).and_then(|ids| ids.site(id));
-            row.is_some_and(|(_, lock, _)| findings.groups.of(lock) == group)
-        };
-        let sites = log.definitions().sites().iter().filter(move |(id, _)| of_group(*id));
-        sites.map(move |(id, site)| (run, log, id, site))
-    })
-}
-
-/// Whether nobody gave back a permit that is waited for with a time limit.
-fn is_unanswered(findings: &Findings<'_>, group: u32) -> bool {
-    let judged = &findings.other_waits.judged;
-    let mut places = sites(findings, group)
-        .filter_map(|(run, _, id, _)| judged.places().get(judged.place_of_site(run, id)?));
-    places.any(|place| place.why == Why::Unanswered)
-}
-
-/// Whether those who wait get the lock in the order in which they came.
-fn is_fair(findings: &Findings<'_>, group: u32) -> bool {
-    let mut sites = sites(findings, group);
-    sites.any(|(_, log, _, site)| Names(log).lock_class(site.lock).ends_with("$FairSync"))
-}
-
 impl GuiltyLock {
     /// Whether each turn takes so little that it is mostly to wake the next thread.
     fn turns_are_short(&self) -> bool {
@@ -485,38 +448,5 @@ impl GuiltyLock {
         self.mean_hold_error_ns = Some(error_ns.div_ceil(holds.acquisitions.max(1)));
         self.max_hold_ns = Some(holds.longest_ns);
         self.utilisation_share = (traced_ns != 0).then(|| share(holds.hold_ns, traced_ns));
-    }
-}
-
-/// Why threads wait for it. A wait lasts as long as the holds of the threads ahead in
-/// the queue, of which there are at most as many as threads wait; if it lasts much
-/// longer, shorter holds would not help.
-fn cause(lock: &GuiltyLock, kind: WaitKind, holds: Option<&Holds>, machine: &Machine) -> Cause {
-    if lock.lock.initializes().is_some() {
-        return Cause::Initialization;
-    }
-    if lock.in_collections_ns.is_some_and(|ns| share(ns, lock.wait_ns) >= MOST) {
-        return Cause::Collections;
-    }
-    if kind == WaitKind::Semaphore {
-        return Cause::FewPermits;
-    }
-    let Some(holds) = holds else {
-        return if machine.is_crowded() { Cause::OwnerNotRunning } else { Cause::Unknown };
-    };
-    let hold_ns = holds.hold_ns as f64 / holds.acquisitions as f64;
-    let (wait_ns, queue) = (lock.mean_wait_ns as f64, lock.waiting_threads.max(1) as f64);
-    let met_ns = Moments::of(&holds.histogram).met_ns();
-    // More threads would have waited at the same time than there are.
-    let is_impossible = lock.wait_ns as f64 > TIMES * queue * holds.hold_ns as f64;
-    if wait_ns <= TIMES * queue * hold_ns && !is_impossible {
-        return if hold_ns < SHORT_HOLD_NS { Cause::ManyAcquisitions } else { Cause::LongHolds };
-    }
-    if machine.is_short_of_processors() {
-        Cause::OwnerNotRunning
-    } else if wait_ns <= TIMES * met_ns && met_ns >= MUCH_LONGER * hold_ns {
-        Cause::RareLongHolds
-    } else {
-        Cause::HandOver
     }
 }

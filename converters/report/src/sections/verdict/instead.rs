@@ -285,7 +285,9 @@ fn is_free(findings: &Findings<'_>, overview: &Overview, sleep_ns: u64) -> bool 
     } else {
         let rows = findings.snapshots.rows.iter().filter(|row| row.state == State::Sleeping);
         let known = rows.filter(|row| row.is_own_thread || is_at_leisure(&row.thread));
-        known.fold(0, |sum: u64, row| sum.saturating_add(row.wall_ns))
+        // Nobody waits for a virtual thread: there are as many as are needed.
+        let unmounted_ns = findings.snapshots.unmounted_in(State::Sleeping);
+        known.fold(unmounted_ns, |sum: u64, row| sum.saturating_add(row.wall_ns))
     };
     let has_unseen = profile.has_samples && profile.threads.iter().any(|it| it.is_virtual);
     known_ns as f64 >= FREE * sleep_ns as f64

@@ -16,7 +16,11 @@ use crate::{
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tyrion_formats::Recording;
-use tyrion_model::{describe::Names, names::is_jdk, profile::State, withheld::Why};
+use tyrion_model::{
+    describe::Names,
+    profile::State,
+    withheld::{Why, lends},
+};
 use tyrion_wire::slot::Pending;
 
 /// A wait that is shorter is not long.
@@ -100,8 +104,10 @@ pub(super) fn find(findings: &Findings<'_>) -> Stuck {
     let ended = longest_ended(findings);
     let waits = findings.profile().waits.iter().filter(|wait| findings.shows(wait.kind));
     let ended_ns = waits.fold(0, |sum: u64, wait| sum.saturating_add(wait.wait_ns));
-    let is_lock =
-        |it: &Waiting| it.state == "lock" && !it.is_for_work && !waits_for_input(findings, it);
+    let is_lock = |it: &Waiting| {
+        let is_none = it.is_for_work || is_carrier(it) || waits_for_input(findings, it);
+        it.state == "lock" && !is_none
+    };
     let locks = found.waiting.iter().filter(|it| is_lock(it));
     let pending_ns = locks.fold(0, |sum: u64, it| sum.saturating_add(it.waited_ns));
     let least_ns = findings.axis.duration_ns / MUCH;
@@ -118,6 +124,11 @@ pub(super) fn find(findings: &Findings<'_>) -> Stuck {
     let is_unfinished = found.unfinished_logs != 0;
     let unanswered = unanswered(findings);
     Stuck { deadlock: longest, deadlocks, is_unfinished, behind, waiting, unanswered }
+}
+
+/// Whether it is the carrier of a virtual thread, whose wait it is.
+fn is_carrier(waiting: &Waiting) -> bool {
+    waiting.stack.iter().any(|frame| frame.starts_with("jdk.internal.vm.Continuation.run"))
 }
 
 /// Whether who has the lock was seen waiting for what comes in, where the other one waits for
@@ -214,7 +225,7 @@ impl Crowd {
 
     /// What the stack tells of what is waited for.
     fn add_stack(&mut self, program: &ProgramCode, frames: Vec<String>) {
-        self.was_returned |= is_lent(&frames);
+        self.was_returned |= frames.iter().any(|frame| lends(frame));
         let method = |frame: &str| frame.split('(').next().unwrap_or_default().to_owned();
         if let Some(own) = program.frame(&frames).map(str::to_owned) {
             let outer = frames.iter().skip_while(|frame| **frame != own).skip(1);
@@ -239,19 +250,6 @@ impl Crowd {
             has_one_already: self.own.intersection(&self.outer).next().is_some(),
         }
     }
-}
-
-/// How methods begin that lend something.
-const LENDS: [&str; 7] =
-    ["borrow", "acquire", "tryAcquire", "checkout", "checkOut", "lease", "getConnection"];
-
-/// Whether a stack, innermost frame first, waits for what has to be given back, by how methods
-/// are called.
-pub(super) fn is_lent(frames: &[String]) -> bool {
-    frames.iter().filter(|frame| !is_jdk(frame)).any(|frame| {
-        let name = frame.split('(').next().and_then(|it| it.rsplit('.').next());
-        name.is_some_and(|name| LENDS.iter().any(|lends| name.starts_with(lends)))
-    })
 }
 
 /// The duration from which on a wait that has not ended is long.

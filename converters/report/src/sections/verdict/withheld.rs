@@ -9,7 +9,6 @@ use super::{
         withheld::WokenBy,
     },
     served,
-    stuck::is_lent,
 };
 use crate::{
     Findings,
@@ -126,7 +125,7 @@ pub(super) fn find(findings: &Findings<'_>, overview: &Overview) -> Option<Withh
         meanwhile,
         meanwhile_share,
         served_by,
-        is_lent: is_lent(&of_most.hottest.0),
+        is_lent: of_most.hottest.0.iter().any(|frame| withheld::lends(frame)),
         root: root(findings, wait_ns),
     })
 }
