@@ -2,7 +2,7 @@
 
 use super::{groups::numberless, lives::life, names};
 use std::collections::{BTreeMap, BTreeSet};
-use tyrion_formats::Recording;
+use tyrion_formats::{Recording, event_log};
 use tyrion_model::{describe::Names, withheld::Withheld};
 
 /// A group of threads that take work: of what they did in the second half of the recording.
@@ -26,8 +26,13 @@ pub struct Pool {
     pub place: String,
 }
 
-/// The pools of logs, in the order of their names.
+/// The pools of logs, in the order of their names. Other tools do not tell of short waits and of
+/// those that have not ended, so that nobody seems to be free.
 pub(super) fn find(logs: &[Recording], judged: &Withheld) -> Vec<Pool> {
+    let is_whole = |log: &Recording| log.facts().format == event_log::INPUT.name;
+    if !logs.iter().all(is_whole) {
+        return Vec::new();
+    }
     let mut pools: BTreeMap<String, Gathered> = BTreeMap::new();
     for (run, log) in logs.iter().enumerate() {
         let names = Names(log);

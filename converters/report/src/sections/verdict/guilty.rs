@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     Findings,
-    findings::{LockRef, names},
+    findings::{LockRef, names, thread_group},
 };
 use serde::Serialize;
 use std::{
@@ -350,6 +350,17 @@ fn own_above<'b>(
     }
 }
 
+/// Whether threads of a group wait for a lock, or virtual threads do, which have many names.
+fn is_among_waiters(findings: &Findings<'_>, group: u32, holders: &str) -> bool {
+    let profile = findings.profile();
+    let is_one = |wait: &WaitRow| {
+        let thread = profile.threads.get(wait.thread as usize);
+        thread.is_some_and(|it| it.is_virtual)
+            || thread_group(&profile.thread_name(wait.thread)) == holders
+    };
+    contention(findings).any(|wait| findings.groups.of(wait.lock) == group && is_one(wait))
+}
+
 impl GuiltyLock {
     /// Whether each turn takes so little that it is mostly to wake the next thread.
     fn turns_are_short(&self) -> bool {
@@ -402,21 +413,17 @@ impl GuiltyLock {
                 _ => KnownBy::OwnerAtStart,
             };
             (self.holders, self.holder_known_by) = (threads.to_owned(), known_by);
-            // Nobody is asked where a virtual thread is. If it is one of those that wait, it has
-            // taken the lock where they do.
-            if self.is_of_virtual(findings, group) && self.is_at_one_place {
+            // If it is one of those that wait, it has taken the lock where they do.
+            let is_of_class = self.lock.initializes().is_some();
+            if self.is_at_one_place
+                && !is_of_class
+                && is_among_waiters(findings, group, &self.holders)
+            {
                 self.holder = self.waiter.clone();
             }
         } else if one_place {
             (self.holder, self.holder_known_by) = (self.waiter.clone(), KnownBy::Inferred);
         }
-    }
-
-    /// Whether all who wait for it are virtual threads.
-    fn is_of_virtual(&self, findings: &Findings<'_>, group: u32) -> bool {
-        let threads = &findings.profile().threads;
-        let mut waits = contention(findings).filter(|it| findings.groups.of(it.lock) == group);
-        waits.all(|it| threads.get(it.thread as usize).is_some_and(|it| it.is_virtual))
     }
 
     /// What the holder does there, by those that were asked.
