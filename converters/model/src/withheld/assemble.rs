@@ -1,8 +1,8 @@
 //! From what was seen in logs to the evidence for each place.
 
 use super::{
-    evidence::{Evidence, Overlap},
-    gathered::{KnownSite, Others, PlaceSums, Waiter, WakerPlace},
+    evidence::{Evidence, Overlap, WakerPlace},
+    gathered::{KnownSite, Others, PlaceSums, Waiter},
     overlap::Spans,
     pass::{EndedWaits, LogWaits, SiteWaits, WakeKey},
     places::{Shapes, StackShape},

@@ -88,6 +88,17 @@ pub enum Queue {
     Puts,
 }
 
+/// Where a thread was when it ended a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum WakerPlace {
+    /// Where others wait: it would have waited, too, if it had come earlier.
+    Here,
+    /// In what the method that waits has called: at its work.
+    Work,
+    /// Elsewhere, with so many frames of the program.
+    Elsewhere(u32),
+}
+
 /// How much threads waited at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overlap {
@@ -179,10 +190,11 @@ impl Evidence {
             && self.waits >= self.threads.saturating_mul(LEAST_LOOKS)
     }
 
-    /// Whether those who end the waits are busy with what those bring who wait here.
+    /// Whether those who end the waits are busy with what those bring who wait here. Of other
+    /// waits than those for permits, that may be true of workers as well.
     pub fn is_for_room(&self) -> bool {
         let is_most = self.by_takers_ns != 0 && !is_less(self.by_takers_ns, 1, 2, self.woken_ns);
-        is_most && self.queue == Queue::None
+        is_most && self.is_of_permits
     }
 
     /// Whether others bring what a loop of the thread's waits for.

@@ -1,7 +1,7 @@
 //! What is known of a place while logs are gone through.
 
 use super::{
-    evidence::{DEEPER_FRAMES, Evidence, Overlap, Queue},
+    evidence::{DEEPER_FRAMES, Evidence, Overlap, Queue, WakerPlace},
     pass::SiteWaits,
     places::{StackShape, asks, meets, puts, puts_own},
 };
@@ -58,17 +58,6 @@ pub(super) struct PlaceSums {
     retaken: HashSet<u32>,
     /// How long the waits were that a thread ended, by where it was then.
     ended: BTreeMap<(u32, WakerPlace), u64>,
-}
-
-/// Where a thread was when it ended a wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum WakerPlace {
-    /// Where others wait: it would have waited, too, if it had come earlier.
-    Here,
-    /// In what the method that waits has called: at its work.
-    Work,
-    /// Elsewhere, with so many frames of the program.
-    Elsewhere(u32),
 }
 
 /// What the assembly knows of others.

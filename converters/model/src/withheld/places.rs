@@ -1,6 +1,6 @@
 //! Places where threads wait: what of a stack tells one from another.
 
-use super::{evidence::LOOP_FRAMES, gathered::WakerPlace};
+use super::evidence::{LOOP_FRAMES, WakerPlace};
 use crate::{describe::Names, java, names::is_jdk};
 use std::collections::HashMap;
 use tyrion_formats::Recording;

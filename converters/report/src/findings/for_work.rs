@@ -99,7 +99,7 @@ impl ForWork {
 
 /// What looks have found of the holders of a group of locks.
 #[derive(Default)]
-struct Holders {
+struct LookedAt {
     seen_ns: u64,
     /// For how long of that they waited for what comes in.
     waited_ns: u64,
@@ -115,7 +115,7 @@ fn led(
     judged: &Withheld,
 ) -> HashSet<u32> {
     let profile = &aggregate.profile;
-    let mut of_groups: HashMap<u32, Holders> = HashMap::new();
+    let mut of_groups: HashMap<u32, LookedAt> = HashMap::new();
     let looks = profile.blames.iter().filter(|row| profile.is_blame_sampled && row.free_ns == 0);
     for row in looks {
         let holders = of_groups.entry(groups.of(row.lock)).or_default();
@@ -128,7 +128,7 @@ fn led(
     of_groups.retain(|_, holders| {
         holders.waited_ns != 0 && holders.waited_ns as f64 >= MOST * holders.seen_ns as f64
     });
-    let is_turn = |group: u32, holders: &Holders| {
+    let is_turn = |group: u32, holders: &LookedAt| {
         let mut sites = logs.iter().enumerate().flat_map(|(run, log)| {
             let sites = log.definitions().sites().iter();
             sites.map(move |(id, site)| ((run, log), id, site))

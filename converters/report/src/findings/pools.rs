@@ -1,6 +1,10 @@
 //! Threads that take work from somewhere, and whether they ever have to wait for it.
 
-use super::{groups::numberless, lives::life, names};
+use super::{
+    groups::{numberless, thread_group},
+    lives::life,
+    names,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use tyrion_formats::{Recording, event_log};
 use tyrion_model::{describe::Names, withheld::Withheld};
@@ -9,7 +13,7 @@ use tyrion_model::{describe::Names, withheld::Withheld};
 /// At the beginning, most programs have less to do than later.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pool {
-    /// The group.
+    /// Its threads: their group, or their common name without its numbers.
     pub threads: String,
     /// How many of its threads waited for work at any time.
     pub takers: u64,
@@ -33,7 +37,7 @@ pub(super) fn find(logs: &[Recording], judged: &Withheld) -> Vec<Pool> {
     if !logs.iter().all(is_whole) {
         return Vec::new();
     }
-    let mut pools: BTreeMap<String, Gathered> = BTreeMap::new();
+    let mut pools: BTreeMap<String, PoolSums> = BTreeMap::new();
     for (run, log) in logs.iter().enumerate() {
         let names = Names(log);
         let (start_ns, end_ns) = (log.start_ns(), log.end_ns());
@@ -41,6 +45,7 @@ pub(super) fn find(logs: &[Recording], judged: &Withheld) -> Vec<Pool> {
         for waits in judged.work_waits((run, log)) {
             let pool = pools.entry(numberless(&names.thread(waits.thread))).or_default();
             pool.takers.insert((run, waits.thread));
+            pool.groups.insert(thread_group(&names.thread(waits.thread)));
             pool.sums.waits = pool.sums.waits.saturating_add(waits.count);
             pool.sums.free_ns = pool.sums.free_ns.saturating_add(waits.late_ns);
             if let Some(site) = log.definitions().sites().get(waits.site) {
@@ -65,20 +70,27 @@ pub(super) fn find(logs: &[Recording], judged: &Withheld) -> Vec<Pool> {
 }
 
 #[derive(Default)]
-struct Gathered {
+struct PoolSums {
     sums: Pool,
     /// By log and id.
     takers: BTreeSet<(usize, u32)>,
+    /// Their groups.
+    groups: BTreeSet<String>,
     /// How often they waited, by log and stack.
     stacks: BTreeMap<(usize, u32), u64>,
 }
 
-impl Gathered {
+impl PoolSums {
     fn finish(self, threads: String, logs: &[Recording]) -> Pool {
         // Of equal ones the first.
         let most = self.stacks.into_iter().rev().max_by_key(|(_, count)| *count);
         let place = most.and_then(|((run, stack), _)| Some(names::place_in(logs.get(run)?, stack)));
         let place = place.filter(|place| !names::is_machinery(place)).unwrap_or_default();
+        let mut groups = self.groups.into_iter();
+        let threads = match (groups.next(), groups.next()) {
+            (Some(group), None) => group,
+            _ => threads,
+        };
         Pool { threads, takers: self.takers.len() as u64, place, ..self.sums }
     }
 }
@@ -89,6 +101,11 @@ const NEVER: f64 = 0.03;
 const LEAST_WAITS: u64 = 2;
 
 impl Pool {
+    /// Whether a thread, or a group, is of these.
+    pub fn has(&self, thread: &str) -> bool {
+        numberless(thread) == numberless(&self.threads)
+    }
+
     /// The share of their time in which threads waited for work.
     pub fn free_share(&self) -> f64 {
         self.free_ns as f64 / self.lived_ns.max(1) as f64

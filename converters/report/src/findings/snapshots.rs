@@ -104,12 +104,12 @@ fn of_state(rows: &[SnapshotRow], state: State) -> u64 {
 /// Sums them up, log by log.
 #[derive(Default)]
 pub(super) struct SnapshotSums {
-    seen: Rows,
-    unmounted: Rows,
+    seen: RowSums,
+    unmounted: RowSums,
 }
 
 /// By thread, state, whether it is pinned, and place.
-type Rows = BTreeMap<(String, State, bool, SeenPlace), u64>;
+type RowSums = BTreeMap<(String, State, bool, SeenPlace), u64>;
 
 /// What is told of a stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -210,7 +210,7 @@ impl SnapshotSums {
                 wall_ns,
             }
         };
-        let rows = |rows: Rows| rows.into_iter().map(row).collect();
+        let rows = |rows: RowSums| rows.into_iter().map(row).collect();
         Snapshots { rows: rows(self.seen), unmounted: rows(self.unmounted) }
     }
 }

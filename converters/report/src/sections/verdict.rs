@@ -10,6 +10,7 @@ mod codes;
 mod guilty;
 mod instead;
 mod machine;
+mod meanwhile;
 mod next;
 mod pinned;
 mod place;

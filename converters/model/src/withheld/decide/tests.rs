@@ -322,7 +322,7 @@ fn scenarios() -> Vec<(&'static str, Evidence, Why)> {
         ),
         (
             "room in what others take from, who are busy",
-            Evidence { woken_ns: 40 * S, by_takers_ns: 30 * S, ..borrowers() },
+            Evidence { is_of_permits: true, woken_ns: 40 * S, by_takers_ns: 30 * S, ..borrowers() },
             Why::HandsOver,
         ),
         (

@@ -1,9 +1,9 @@
 //! What takes a program's time if locks do not.
 
-use super::{super::overview::Overview, machine::Machine, withheld::meanwhile};
+use super::{super::overview::Overview, machine::Machine, meanwhile::meanwhile};
 use crate::{
     Findings,
-    findings::{Pool, Snapshots, names, numberless},
+    findings::{Pool, Snapshots, names},
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
@@ -270,10 +270,8 @@ fn from_where(pool: &Pool) -> String {
 /// What a thread has to wait for before others have to wait for it is known of those that run
 /// nothing but the program's own loop, and of those that take work and are free now and then.
 fn is_free(findings: &Findings<'_>, overview: &Overview, sleep_ns: u64) -> bool {
-    let is_at_leisure = |thread: &str| {
-        let group = numberless(thread);
-        findings.pools.iter().any(|pool| pool.threads == group && !pool.is_never_free())
-    };
+    let is_at_leisure =
+        |thread: &str| findings.pools.iter().any(|pool| pool.has(thread) && !pool.is_never_free());
     let profile = findings.profile();
     let known_ns = if profile.has_samples {
         let samples = profile.samples.iter().filter(|it| it.state == State::Sleeping);

@@ -3,7 +3,7 @@
 use super::instead::full_pool;
 use crate::{
     Findings,
-    findings::{LockRef, PlaceWaits, numberless, thread_group},
+    findings::{LockRef, PlaceWaits, thread_group},
 };
 use std::collections::{BTreeMap, BTreeSet};
 use tyrion_model::{
@@ -36,7 +36,7 @@ pub(super) fn by_pool(findings: &Findings<'_>, enders: &str) -> Option<String> {
     }
     let is_at_leisure = all_ns != 0 && idle_ns >= all_ns / 2;
     let full = full_pool(findings).filter(|_| is_at_leisure)?;
-    (full.threads != numberless(enders)).then(|| full.threads.clone())
+    (!full.has(enders)).then(|| full.threads.clone())
 }
 
 /// Of several groups the one that waits least there: it has most to do.
