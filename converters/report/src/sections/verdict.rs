@@ -56,8 +56,8 @@ const NOTHING_OF_A_GROUP: f64 = 0.03;
 const LITTLE: f64 = 0.05;
 /// The same for a single group of threads.
 const LITTLE_OF_A_GROUP: f64 = 0.1;
-/// Whoever loses more than this share to locks does hardly anything else.
-const MOST: f64 = 0.5;
+/// Whoever loses more than this share to locks waits for them, whoever waits for it.
+const MUCH: f64 = 0.4;
 /// At the start, this share of the little that there is to do is no problem.
 const LITTLE_AT_START: f64 = 0.1;
 /// The start is this part of a recording, one in so many,
@@ -283,10 +283,10 @@ impl Verdict {
         self.withheld.as_ref().is_some_and(|loss| is_much(loss) && !self.is_for_locks(loss))
     }
 
-    /// Whether those who end these waits lose most of their own time to locks: that is what the
+    /// Whether those who end these waits lose much of their own time to locks: that is what the
     /// others wait for in the end.
     fn is_for_locks(&self, loss: &WithheldLoss) -> bool {
-        let Some(most) = self.most_lost.as_ref().filter(|group| group.lost_share >= MOST) else {
+        let Some(most) = self.most_lost.as_ref().filter(|group| group.lost_share >= MUCH) else {
             return false;
         };
         let is_theirs = match &loss.woken_by {

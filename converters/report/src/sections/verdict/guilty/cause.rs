@@ -47,7 +47,7 @@ pub(super) fn of(
     if wait_ns <= TIMES * queue * hold_ns && !is_impossible {
         return if hold_ns < SHORT_HOLD_NS { Cause::ManyAcquisitions } else { Cause::LongHolds };
     }
-    if machine.is_short_of_processors() {
+    if machine.is_short_of_processors() || machine.is_crowded() {
         Cause::OwnerNotRunning
     } else if wait_ns <= TIMES * met_ns && met_ns >= MUCH_LONGER * hold_ns {
         Cause::RareLongHolds
