@@ -109,6 +109,12 @@ impl<'a> StateReader<'a> {
         self.says(stack) == Says::WaitsForWork
     }
 
+    /// Whether a thread that ended the wait of another one with this stack only passed on what
+    /// both had waited for.
+    pub(crate) fn passes_on(&self, stack: u32) -> bool {
+        rules::passes_on(self.roles(self.known(), stack))
+    }
+
     /// The stack of a sample, by its id in the log, without the agent's own
     /// probes at its inner end, and what they call: that they were met there is
     /// the agent's doing, not the program's.
@@ -161,6 +167,13 @@ impl<'a> StateReader<'a> {
             Some(known.roles.get(frame.method as usize).copied().unwrap_or(Role::Program))
         })
     }
+}
+
+/// Whether a thread waits for what comes in, by the classes and methods of its stack, innermost
+/// first: for work as pools, queues and selectors do, or for a packet.
+pub fn takes_input(frames: &[(&str, &str)]) -> bool {
+    let roles = frames.iter().map(|(class, method)| rules::role(class, method));
+    rules::read(roles) == Says::WaitsForWork || rules::receives(frames)
 }
 
 /// A probe and what it calls have no more frames.

@@ -17,13 +17,16 @@ mod gathered;
 mod lengths;
 mod overlap;
 mod pass;
+mod pending;
 mod places;
 #[cfg(test)]
 mod tests;
+mod work;
 
 pub use decide::{Verdict, Why, decide};
 pub use evidence::{Evidence, Overlap, Queue};
-pub use places::WaitPlace;
+pub use places::{WaitPlace, is_of_one_maker, lends};
+pub use work::WorkWaits;
 
 use crate::{
     describe::Names,
@@ -34,7 +37,7 @@ use crate::{
 };
 use assemble::{Assembly, SeenLog};
 use gathered::{KnownSite, KnownStack};
-use pass::{Gather, LogWaits, Role, WaitFilter};
+use pass::{EndedWaits, Gather, LogWaits, Role, WaitFilter};
 use places::{PlaceNumbers, Shapes};
 use std::{
     collections::{HashMap, HashSet},
@@ -67,6 +70,23 @@ impl JudgedPlace {
     /// What its waits are.
     pub fn verdict(&self) -> Verdict {
         self.why.verdict()
+    }
+
+    /// Whether threads come back here for the next work. Those that hardly ever wait for any are
+    /// known by the loop alone.
+    pub fn is_for_work(&self) -> bool {
+        let is_loop = self.why == Why::AllAtOnce && self.evidence.is_shallow();
+        self.why.is_for_work() || is_loop && !self.evidence.crosses
+    }
+
+    /// Whether a semaphore announces work here, and limits nothing.
+    pub fn announces_work(&self) -> bool {
+        self.evidence.is_of_permits && self.why.is_for_work() && !self.evidence.crosses
+    }
+
+    /// Whether the waits are for permits, and so for a lock.
+    pub fn is_for_permits(&self) -> bool {
+        self.evidence.is_of_permits && !self.announces_work()
     }
 
     /// Why they are, in words.
@@ -124,12 +144,22 @@ struct OfLog {
     /// The same by who ended them, as far as that is known: in ascending order of place,
     /// waker and stack.
     wakes: Vec<OtherWakes>,
+    /// All waits, whatever the filter asks for, in ascending order of thread and site.
+    all: Vec<WorkWaits>,
+    /// The stacks in which loops of the JDK's wait for work.
+    loops: HashSet<u32>,
 }
 
 const NO_PLACE: u32 = u32::MAX;
 
-/// Whether waits of this kind may be either.
+/// Whether waits of this kind may be either. A semaphore is a lock if it has permits, and none if
+/// it announces work.
 fn is_judged(kind: WaitKind) -> bool {
+    is_lockless(kind) || kind == WaitKind::Semaphore
+}
+
+/// Whether waits of this kind are for no lock, whatever is judged of them.
+fn is_lockless(kind: WaitKind) -> bool {
     Kinds::idle().contains(kind)
 }
 
@@ -200,29 +230,9 @@ impl Withheld {
     /// Whether a wait of this kind with this stack withholds work, in `log`, the
     /// `run`-th: one that has not ended, or that was sampled.
     pub fn is_withheld(&self, (run, log): (usize, &Recording), kind: WaitKind, stack: u32) -> bool {
-        let of_log = self.logs.get(run).filter(|_| is_judged(kind));
+        let of_log = self.logs.get(run).filter(|_| is_lockless(kind));
         let place = of_log.and_then(|of_log| self.find_place(of_log, log, stack));
         place.is_some_and(|place| self.is_withheld_at(place as usize))
-    }
-
-    /// Whether a wait with this stack of `log`, the `run`-th, that has not ended is for
-    /// something that the thread has asked for: by what waits at the place were, if any
-    /// have ended; else by what is called there.
-    pub fn is_asked(&self, (run, log): (usize, &Recording), kind: WaitKind, stack: u32) -> bool {
-        let Some(of_log) = self.logs.get(run).filter(|_| is_judged(kind)) else { return false };
-        let is_asking = || {
-            let shape = of_log.shapes.shape(log, stack);
-            places::is_asking(&of_log.shapes.method(log, &shape).1)
-        };
-        match self.why((run, log), stack) {
-            Some(why) if why.verdict() == Verdict::Withheld => true,
-            // The few waits that ended tell little of one that does not.
-            Some(
-                Why::Once | Why::Coordinates | Why::ManyThings | Why::AllAtOnce | Why::Nothing,
-            )
-            | None => is_asking(),
-            Some(_) => false,
-        }
     }
 
     /// What the waits at the place of this stack of `log`, the `run`-th, are taken for, and
@@ -242,7 +252,9 @@ impl Withheld {
     }
 
     fn is_withheld_at(&self, place: usize) -> bool {
-        self.judged.get(place).is_some_and(|it| it.verdict() == Verdict::Withheld)
+        let is_withheld =
+            |it: &JudgedPlace| it.verdict() == Verdict::Withheld && !it.is_for_permits();
+        self.judged.get(place).is_some_and(is_withheld)
     }
 
     /// The place of a stack, if waits have ended there.
@@ -274,8 +286,8 @@ impl<'f> Judge<'f> {
         let states = StateReader::new(log);
         let (of_log, sites) = OfLog::new(log, &states, &mut self.found.places);
         self.found.logs.push(of_log);
-        // Where the program is on no stack, that tells all.
-        if sites.values().all(|known| known.stack.shape.frames == 0) {
+        // Where the program is on no stack, that tells all, unless a pool waits there.
+        if sites.values().all(|known| known.stack.shape.frames == 0 && !known.stack.takes) {
             return None;
         }
         let of = SeenLog { log, recording, sites, states, sees_signals: sees_signals(log) };
@@ -286,7 +298,8 @@ impl<'f> Judge<'f> {
 
     /// The pass over that log is over.
     pub(crate) fn end(&mut self, gather: Gather<'_>, of: &SeenLog<'_>) {
-        let seen = gather.into_seen();
+        let mut seen = gather.into_seen();
+        mark_passed_on(of, self.found.logs.last(), &mut seen);
         if let Some(of_log) = self.found.logs.last_mut() {
             of_log.keep(&seen);
             self.assembly.add(of, &of_log.shapes, seen);
@@ -317,6 +330,8 @@ impl OfLog {
             sites: vec![NO_PLACE; definitions.sites().len()],
             waits: Vec::new(),
             wakes: Vec::new(),
+            all: Vec::new(),
+            loops: HashSet::new(),
         };
         let (mut sites, mut stacks) = (HashMap::new(), HashMap::new());
         for (id, site) in definitions.sites().iter().filter(|(_, site)| is_judged(site.kind)) {
@@ -326,6 +341,9 @@ impl OfLog {
                 of_log.known_stack(log, site.stack, takes, number).map(Rc::new)
             });
             if let Some(stack) = known.clone() {
+                if stack.shape.frames == 0 && stack.takes {
+                    of_log.loops.insert(site.stack);
+                }
                 of_log.sites[id as usize] = stack.place;
                 sites.insert(id, KnownSite { kind: site.kind, lock: site.lock, stack });
             }
@@ -342,6 +360,14 @@ impl OfLog {
 
     /// Keeps the waits that the filter asks for.
     fn keep(&mut self, seen: &LogWaits) {
+        let all = seen.sites.iter().map(|(&(thread, site), waits)| WorkWaits {
+            thread,
+            site,
+            count: waits.count,
+            late_ns: waits.late_ns,
+        });
+        self.all = all.collect();
+        self.all.sort_unstable_by_key(|it| (it.thread, it.site));
         // Where conditions were signalled, it asks for none.
         let asked = seen.sites.iter().filter(|(_, waits)| waits.asked != 0);
         let waits = asked.map(|(&(thread, site), waits)| OtherWaits {
@@ -353,7 +379,8 @@ impl OfLog {
         });
         self.waits = waits.collect();
         self.waits.sort_unstable();
-        let asked = seen.wakes.iter().filter(|(_, ended)| ended.asked != 0);
+        let is_told = |ended: &EndedWaits| ended.asked != 0 && !ended.is_passed_on;
+        let asked = seen.wakes.iter().filter(|(_, ended)| is_told(ended));
         let wakes = asked.map(|(&(place, waker, stack), ended)| {
             let (count, wait_ns) = (ended.asked, ended.asked_ns);
             OtherWakes { place, waker, stack, count, wait_ns }
@@ -375,6 +402,24 @@ impl OfLog {
         let method = self.shapes.method(log, &shape);
         let crosses = self.shapes.crosses(log, &shape);
         Some(KnownStack { place, shape, method, takes, crosses })
+    }
+}
+
+/// Marks what was ended by who had just got what both had waited for, where more of it was
+/// left: who takes from a queue, gets a permit, or puts into a queue in which there is room.
+fn mark_passed_on(of: &SeenLog<'_>, of_log: Option<&OfLog>, seen: &mut LogWaits) {
+    let Some(of_log) = of_log else { return };
+    let stacks: HashMap<u32, &KnownStack> =
+        of.sites.values().map(|known| (known.stack.place, &*known.stack)).collect();
+    for (&(place, _, stack), ended) in &mut seen.wakes {
+        let puts = stacks.get(&place).filter(|it| places::puts(&it.method.1));
+        ended.is_passed_on = match puts {
+            Some(known) => {
+                let shape = of_log.shapes.shape(of.log, stack);
+                of_log.shapes.method(of.log, &shape).1 == known.method.1
+            }
+            None => of.states.passes_on(stack),
+        };
     }
 }
 
@@ -406,6 +451,7 @@ fn roles(log: &Recording, known: &HashMap<u32, KnownSite>) -> Vec<Role> {
     for (id, site) in sites.iter() {
         roles[id as usize] = match known.get(&id) {
             Some(_) if site.kind == WaitKind::LockReacquire => Role::Signalled,
+            Some(known) if known.stack.shape.frames == 0 && known.stack.takes => Role::TakesWork,
             Some(known) if known.stack.shape.frames != 0 => {
                 Role::Judged(known.stack.place, site.kind == WaitKind::ObjectWait)
             }

@@ -6,6 +6,7 @@ mod chains;
 mod collections;
 mod delay;
 mod facts;
+mod for_work;
 mod found;
 pub mod groups;
 pub mod histogram;
@@ -16,6 +17,7 @@ mod other_waits;
 mod owners;
 mod pass;
 mod pauses;
+mod pools;
 pub mod program;
 mod ranks;
 mod sampled;
@@ -26,6 +28,7 @@ mod spans;
 #[cfg(test)]
 pub(crate) mod tests;
 pub mod trace;
+mod unmounted;
 
 pub use axis::Axis;
 pub use busy::GroupTime;
@@ -33,12 +36,14 @@ pub use chains::{ChainStep, End as ChainEnd, WaitChain, WaitChains, WithheldChai
 pub use collections::CollectorTime;
 pub use delay::{Delay, Delays};
 pub use facts::{LogFacts, processors};
+pub use for_work::ForWork;
 pub use found::{Distributions, Findings, Phase, ThreadBlame, Threads, Timelines};
-pub use groups::{LockGroups, LockRef, thread_group};
+pub use groups::{LockGroups, LockRef, numberless, thread_group};
 pub use histogram::Histogram;
 pub use lives::{all_lives_ns, life};
 pub use other_waits::{OtherWaits, PlaceWaits, PlaceWaker};
 pub use owners::OwnedWait;
+pub use pools::Pool;
 pub use sampled::SampledInterval;
 pub use snapshots::{SnapshotRow, Snapshots};
 

@@ -9,7 +9,7 @@ use tyrion_formats::{
 };
 use tyrion_model::filter::Filter;
 use tyrion_wire::{
-    WaitKind,
+    Outcome, WaitKind,
     cell::bucket,
     cost,
     sample::{Sample, ThreadState},
@@ -156,6 +156,21 @@ impl Crafted {
         self.now_ns += 1_000;
         let wait = Wait { end_ns: self.now_ns, wait_ns, site, owner, ..Wait::default() };
         self.log.wait(lane, wait).unwrap();
+    }
+
+    /// A wait whose time was over.
+    pub(crate) fn times_out(
+        &mut self,
+        thread: &str,
+        frames: &[&str],
+        (kind, lock): (WaitKind, (&str, &str)),
+        wait_ns: u64,
+    ) {
+        let (stack, lock) = (self.stack(frames), self.lock(lock));
+        let site = self.log.site(kind, stack, lock).unwrap();
+        let (_, lane) = self.thread(thread);
+        let (end_ns, outcome) = (self.now_ns, Outcome::TimedOut);
+        self.log.wait(lane, Wait { end_ns, wait_ns, site, outcome, ..Wait::default() }).unwrap();
     }
 
     /// Samples and nothing else.

@@ -91,6 +91,21 @@ pub(super) fn read(roles: impl Iterator<Item = Role>) -> Says {
     Says::Nothing
 }
 
+/// Whether a thread with such a stack, whose frames have these roles, innermost first, has just
+/// got what it waited for, and only passes on what others wait for, too: it takes from a queue,
+/// or gets a permit, where more is left. That tells nothing of who has provided it.
+pub(super) fn passes_on(roles: impl Iterator<Item = Role>) -> bool {
+    let of_jdk = roles.take(MAX_FRAMES).take_while(|role| *role != Role::Program);
+    of_jdk.into_iter().any(|role| matches!(role, Role::Acquires | Role::WaitsForWork))
+}
+
+/// Whether a thread waits for a packet of anybody, by the classes and methods of its stack,
+/// innermost first.
+pub(super) fn receives(frames: &[(&str, &str)]) -> bool {
+    let mut of_jdk = frames.iter().take(MAX_FRAMES).take_while(|(class, _)| is_jdk(class));
+    of_jdk.any(|(class, method)| class.contains(".Datagram") && method.starts_with("receive"))
+}
+
 /// The role of a method, by the names of its class, with dots, and its own.
 pub(super) fn role(class: &str, method: &str) -> Role {
     let waits_for_work =
@@ -107,6 +122,8 @@ pub(super) fn role(class: &str, method: &str) -> Role {
     match class {
         "java.util.concurrent.ExecutorCompletionService" => Role::WaitsForResults,
         "java.util.concurrent.CountDownLatch" => Role::NoLock,
+        // Parties are let go as by a lock that is shared.
+        "java.util.concurrent.Phaser" if method == "internalAwaitAdvance" => Role::Acquires,
         "java.lang.Thread" if method.starts_with("sleep") => Role::Sleep,
         _ if PARKS.contains(&class) && method.contains("park") => Role::Park,
         _ => match class.strip_prefix("java.util.concurrent.locks.") {
@@ -270,6 +287,48 @@ mod tests {
             assert_eq!(says(frames), Says::Nothing, "{frames}");
         }
         assert_eq!(says(""), Says::NoFrames);
+    }
+
+    #[test]
+    fn what_is_passed_on_is_told_from_what_is_given() {
+        let passed = |frames: &str| {
+            let frames = frames.split_whitespace().map(|frame| {
+                let (class, method) = frame.rsplit_once('.').unwrap();
+                role(&class.replace("juc:", "java.util.concurrent."), method)
+            });
+            passes_on(frames)
+        };
+        for (frames, expected) in [
+            (
+                "juc:locks.LockSupport.unpark \
+                 juc:locks.AbstractQueuedSynchronizer.signalNextIfShared \
+                 juc:locks.AbstractQueuedSynchronizer.acquire juc:Semaphore.acquire a.Cook.cook",
+                true,
+            ),
+            (
+                "juc:locks.AbstractQueuedSynchronizer.signalNext \
+                 juc:locks.AbstractQueuedSynchronizer.releaseShared juc:Semaphore.release \
+                 a.Cook.order juc:Semaphore.acquire",
+                false,
+            ),
+            ("juc:Phaser.releaseWaiters juc:Phaser.internalAwaitAdvance a.Region.round", true),
+            ("juc:Phaser.releaseWaiters juc:Phaser.doArrive juc:Phaser.arrive a.Clock.tick", false),
+            (
+                "juc:LinkedBlockingQueue.signalNotEmpty juc:LinkedBlockingQueue.take a.Loop.run",
+                true,
+            ),
+            ("juc:LinkedBlockingQueue.put a.Shop.sell", false),
+        ] {
+            assert_eq!(passed(frames), expected, "{frames}");
+        }
+    }
+
+    #[test]
+    fn packets_are_received_by_the_jdk() {
+        let datagram = ("sun.nio.ch.DatagramChannelImpl", "receive0");
+        assert!(receives(&[datagram, ("a.Server", "serve")]));
+        assert!(!receives(&[("a.DatagramReader", "receive")]), "the program's");
+        assert!(!receives(&[("java.net.SocketInputStream", "read"), ("a.Client", "ask")]));
     }
 
     #[test]

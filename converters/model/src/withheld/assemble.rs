@@ -1,11 +1,11 @@
 //! From what was seen in logs to the evidence for each place.
 
 use super::{
-    evidence::{Evidence, Overlap},
+    evidence::{Evidence, Overlap, WakerPlace},
     gathered::{KnownSite, Others, PlaceSums, Waiter},
     overlap::Spans,
-    pass::{LogWaits, SiteWaits},
-    places::Shapes,
+    pass::{EndedWaits, LogWaits, SiteWaits, WakeKey},
+    places::{Shapes, StackShape},
 };
 use crate::{lives::life, states::StateReader};
 use std::{
@@ -76,7 +76,12 @@ struct Surroundings {
     touched: HashMap<u32, HashSet<u32>>,
     of_methods: HashMap<u32, Overlap>,
     of_objects: HashMap<(u32, u32), Overlap>,
+    /// How long each thread waited for what it had not asked for, and who ended such waits.
+    takes: HashMap<u32, (u64, HashSet<u32>)>,
 }
+
+/// Who waits for less than this part of its life, one in so many, is busy.
+const BUSY_PART: u64 = 10;
 
 impl Assembly {
     fn thread(&mut self, of: &SeenLog<'_>, thread: u32) -> u32 {
@@ -113,7 +118,9 @@ impl Assembly {
         for ((thread, site), waits) in sites {
             let Some(known) = of.sites.get(&site) else { continue };
             let place = known.stack.place;
-            if known.kind == WaitKind::LockReacquire {
+            if known.stack.shape.frames == 0 {
+                // The JDK's own loop.
+            } else if known.kind == WaitKind::LockReacquire {
                 let lock = self.objects.of((of.recording, Ok(known.lock)));
                 self.place(place).signalled(waits.count, lock);
             } else {
@@ -135,20 +142,33 @@ impl Assembly {
                 self.known.touched.entry(lock).or_default().insert(thread);
             }
         }
-        let mut frames: HashMap<u32, u32> = HashMap::new();
-        for ((place, waker, stack), ended) in seen.wakes {
-            // Whoever takes from a queue wakes the next one if there is more in it: that
-            // tells nothing of who has put it there.
-            let is_passed_on = of.states.waits_for_work(stack);
-            if !is_passed_on && waker != UNKNOWN {
-                let waker = self.thread(of, waker);
-                let frames =
-                    *frames.entry(stack).or_insert_with(|| shapes.shape(of.log, stack).frames);
-                self.place(place).ended((waker, frames), ended.wait_ns);
-            }
-        }
+        self.add_wakes(of, shapes, seen.wakes);
         self.spans.add(seen.spans, |key| waiters.get(&key).copied());
         self.add_threads(of, &seen.waits);
+    }
+
+    /// Adds who ended waits.
+    fn add_wakes(
+        &mut self,
+        of: &SeenLog<'_>,
+        shapes: &Shapes,
+        wakes: impl IntoIterator<Item = (WakeKey, EndedWaits)>,
+    ) {
+        let waiting: HashMap<u32, &StackShape> =
+            of.sites.values().map(|known| (known.stack.place, &known.stack.shape)).collect();
+        let mut known: HashMap<(u32, u32), (WakerPlace, bool)> = HashMap::new();
+        for ((place, waker, stack), ended) in wakes {
+            if ended.is_passed_on {
+                self.place(place).passed_on(ended.wait_ns);
+            } else if waker != UNKNOWN {
+                let (from, has_failed) = *known.entry((place, stack)).or_insert_with(|| {
+                    let from = shapes.waker_place((of.log, stack), waiting.get(&place).copied());
+                    (from, shapes.has_failed(of.log, stack))
+                });
+                let waker = self.thread(of, waker);
+                self.place(place).ended((waker, from), ended.wait_ns, has_failed);
+            }
+        }
     }
 
     /// Adds a wait that had not ended when the log did: it was one, however long
@@ -194,6 +214,14 @@ impl Assembly {
             |waiter| waiter.thread,
             |method| count(in_method.get(&method)),
         );
+        for place in &self.places {
+            let (waited, enders) = place.unasked();
+            for (thread, ns) in waited {
+                let of_thread = known.takes.entry(thread).or_default();
+                of_thread.0 = of_thread.0.saturating_add(ns);
+                of_thread.1.extend(&enders);
+            }
+        }
         known.of_objects = of_objects.into_iter().collect();
         known.of_methods = of_methods.into_iter().collect();
         let known = &self.known;
@@ -229,6 +257,13 @@ impl Others for Surroundings {
         let outsiders: HashSet<u32> =
             touched.copied().filter(|thread| !insiders.contains(thread)).collect();
         outsiders.len() as u64
+    }
+
+    fn is_taker(&self, thread: u32, waiters: &HashSet<u32>) -> bool {
+        let Some((waited_ns, enders)) = self.takes.get(&thread) else { return false };
+        let is_busy =
+            |life_ns: u64| waited_ns.saturating_mul(BUSY_PART) <= life_ns && *waited_ns != 0;
+        self.life_ns(thread).is_some_and(is_busy) && !enders.is_disjoint(waiters)
     }
 
     fn is_insider(&self, thread: u32, methods: &HashSet<u32>) -> bool {

@@ -58,6 +58,8 @@ pub enum Why {
     Unanswered,
     /// Withheld: something was to be handed over.
     HandsOver,
+    /// Withheld: threads look again and again for something in others' code.
+    Polls,
     /// Withheld: each wait was for something else.
     OtherObjects,
     /// Withheld: the threads waited for one another.
@@ -78,7 +80,7 @@ pub enum Why {
 
 impl Why {
     /// Every reason.
-    pub const ALL: [Why; 20] = [
+    pub const ALL: [Why; 21] = [
         Why::NoProgramFrame,
         Why::TimedOut,
         Why::SameLength,
@@ -91,6 +93,7 @@ impl Why {
         Why::Asked,
         Why::Unanswered,
         Why::HandsOver,
+        Why::Polls,
         Why::OtherObjects,
         Why::OneAnother,
         Why::ManyThings,
@@ -104,9 +107,12 @@ impl Why {
     /// What it says of the waits.
     pub fn verdict(self) -> Verdict {
         match self {
-            Why::HandsOver | Why::OtherObjects | Why::OneAnother | Why::Asked | Why::Unanswered => {
-                Verdict::Withheld
-            }
+            Why::HandsOver
+            | Why::Polls
+            | Why::OtherObjects
+            | Why::OneAnother
+            | Why::Asked
+            | Why::Unanswered => Verdict::Withheld,
             Why::ManyThings
             | Why::AllAtOnce
             | Why::BusyQueue
@@ -125,6 +131,11 @@ impl Why {
         }
     }
 
+    /// Whether the waits are a loop's, for the next work.
+    pub fn is_for_work(self) -> bool {
+        matches!(self, Why::Brought | Why::QueueLoop | Why::Loop | Why::AboveWork)
+    }
+
     /// The name that JSON has.
     pub fn name(self) -> &'static str {
         match self {
@@ -140,6 +151,7 @@ impl Why {
             Why::Asked => "asked",
             Why::Unanswered => "unanswered",
             Why::HandsOver => "hands-over",
+            Why::Polls => "polls",
             Why::OtherObjects => "other-objects",
             Why::OneAnother => "one-another",
             Why::ManyThings => "many-things",
@@ -205,6 +217,9 @@ impl Why {
             ),
             Why::HandsOver => {
                 "puts into a queue: there was no room for what the thread had".to_owned()
+            }
+            Why::Polls => {
+                format!("looks again and again for what is not there, {} times", thousands(waits))
             }
             Why::OtherObjects => format!(
                 "{waits_in_all} for {} objects: not for the next work, but for something asked for",
@@ -291,9 +306,13 @@ fn no_program_frame(evidence: &Evidence) -> Option<Why> {
 
 /// Waits for time, in whatever words.
 fn nothing_came(evidence: &Evidence) -> Option<Why> {
+    if evidence.is_polling() && evidence.crosses && evidence.threads > 1 {
+        return Some(Why::Polls);
+    }
     if evidence.is_timed_out() {
         // Several want the same, in what their own code calls.
-        let is_asked = evidence.crosses && evidence.object.threads > 1 && !evidence.is_nameless();
+        let is_foreign = evidence.crosses || evidence.is_of_permits;
+        let is_asked = is_foreign && evidence.object.threads > 1 && !evidence.is_nameless();
         return Some(if is_asked { Why::Unanswered } else { Why::TimedOut });
     }
     // A fair pool may let each thread wait for the same time as well.
@@ -311,12 +330,17 @@ fn asked(evidence: &Evidence) -> Option<Why> {
     if let Some(why) = once(evidence) {
         return Some(why);
     }
+    // Those who meet wait for the last of them; but who never waits here only lets them begin.
+    if evidence.meets && evidence.is_by_insiders() == Some(false) {
+        return Some(Why::Brought);
+    }
     let (again, others) = evidence.again();
     let is_one = evidence.threads == 1;
     Some(match () {
         () if is_one && evidence.is_most_of_life() && evidence.waits < COORDINATED => {
             Why::Coordinates
         }
+        () if evidence.is_given_up() => Why::Unanswered,
         () if !evidence.is_timed_out() => Why::Asked,
         () if is_one && others < again.div_ceil(2) => Why::TimedOut,
         () => Why::Unanswered,
@@ -333,11 +357,18 @@ fn above_work(evidence: &Evidence) -> Option<Why> {
 /// here, too; and whoever brings work does not.
 fn ended_by(evidence: &Evidence) -> Option<Why> {
     // A pool's thread that has nothing of the program's but its beginning waits for a task.
-    let is_pool = evidence.queue == Queue::Takes && evidence.is_outermost && !evidence.crosses;
+    let is_outermost = evidence.is_outermost && !evidence.crosses;
+    let is_nameless = evidence.is_nameless();
     match evidence.is_by_insiders()? {
-        true if is_pool => Some(Why::QueueLoop),
+        true if evidence.queue == Queue::Takes && (is_outermost || is_nameless) => {
+            Some(Why::QueueLoop)
+        }
+        // Workers call one another, too; and who has something for others says what it is.
+        true if is_nameless && evidence.is_of_framework() => Some(Why::Nameless),
         true => Some(Why::OneAnother),
-        false if evidence.is_brought() => Some(Why::Brought),
+        false if evidence.is_brought() => {
+            Some(if evidence.is_for_room() { Why::HandsOver } else { Why::Brought })
+        }
         false => None,
     }
 }
@@ -369,10 +400,11 @@ const COORDINATED: u64 = 100;
 /// Fewer waits by threads that come back do not tell whether their objects differ.
 const LEAST_AGAIN: u64 = 4;
 
-/// A loop waits for the same object again and again.
+/// A loop waits for the same object again and again; who has asked for something may look for
+/// it several times.
 fn other_objects(evidence: &Evidence) -> Option<Why> {
     let (again, others) = evidence.again();
-    if again < LEAST_AGAIN || others < again.div_ceil(2) {
+    if again < LEAST_AGAIN || others < again.div_ceil(4) {
         return None;
     }
     let is_most = evidence.is_most_of_life();

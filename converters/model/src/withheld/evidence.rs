@@ -39,14 +39,25 @@ pub struct Evidence {
     /// Whether it asks for what another thread is to do: a result, the end of a thread, all
     /// to come to a barrier.
     pub asks: bool,
+    /// Whether what it asks for is that all come who are to meet there.
+    pub meets: bool,
+    /// Whether it is a semaphore's permits that are waited for.
+    pub is_of_permits: bool,
     /// Whether the wait is in a library, of which the thread's own code is no part.
     pub crosses: bool,
-    /// Of `wait_ns`, the waits of which it is known who ended them, without those that one
-    /// who takes from a queue ends for the next one.
+    /// Of `wait_ns`, the waits of which it is known who ended them, without `passed_on_ns`.
     pub woken_ns: u64,
+    /// Of `wait_ns`, the waits that one who got what all wait for ended for the next one, such
+    /// as one who takes from a queue: that tells nothing of who has provided it.
+    pub passed_on_ns: u64,
     /// Of those, the waits that were ended by threads which wait here, too, and have what
     /// others wait for.
     pub by_insiders_ns: u64,
+    /// Of `woken_ns`, the waits that were ended with an error, as where time is over.
+    pub failed_ns: u64,
+    /// Of `woken_ns`, the waits that were ended by busy threads which wait elsewhere for what
+    /// those bring that wait here: they take, and here is no room.
+    pub by_takers_ns: u64,
     /// Waits of the same threads elsewhere, those for locks included.
     pub elsewhere: u64,
     /// How many of those have deep stacks, as where work is done.
@@ -77,6 +88,17 @@ pub enum Queue {
     Puts,
 }
 
+/// Where a thread was when it ended a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum WakerPlace {
+    /// Where others wait: it would have waited, too, if it had come earlier.
+    Here,
+    /// In what the method that waits has called: at its work.
+    Work,
+    /// Elsewhere, with so many frames of the program.
+    Elsewhere(u32),
+}
+
 /// How much threads waited at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overlap {
@@ -105,11 +127,15 @@ impl Overlap {
 
 /// Whether a stack of so many frames of the program is one that a thread's loop
 /// has.
-const LOOP_FRAMES: u32 = 5;
+pub(super) const LOOP_FRAMES: u32 = 5;
 /// The same of a framework's threads, where they wait elsewhere much deeper.
 const FRAMEWORK_FRAMES: u32 = 8;
 /// Who ends waits at work, and not where it gives back what it had, has so many frames more.
 pub(super) const DEEPER_FRAMES: u32 = 4;
+/// Who waits for no longer on average only looks again.
+const MOMENT_NS: u64 = 1_000_000;
+/// And does so as often at the least.
+const LEAST_LOOKS: u64 = 1_000;
 /// Fewer waits do not tell where threads wait otherwise.
 const LEAST_DEEP: u64 = 10;
 
@@ -145,14 +171,37 @@ impl Evidence {
     /// Whether those who wait here end the waits of one another, as with what each of them
     /// has for some time; `None` if too little is known of who ended them.
     pub fn is_by_insiders(&self) -> Option<bool> {
-        let is_known = self.wait_ns != 0 && !is_less(self.woken_ns, 1, 4, self.wait_ns);
+        let others_ns = self.wait_ns.saturating_sub(self.passed_on_ns);
+        let is_known = self.woken_ns != 0 && !is_less(self.woken_ns, 1, 4, others_ns);
         is_known.then(|| !is_less(self.by_insiders_ns, 1, 2, self.woken_ns))
+    }
+
+    /// Whether nearly all were given up after the same time, by who looks after that.
+    pub fn is_given_up(&self) -> bool {
+        self.failed_ns != 0 && !is_less(self.failed_ns, 9, 10, self.woken_ns) && self.is_alike()
+    }
+
+    /// Whether threads look again and again whether what they want has come, and do hardly
+    /// anything else: each wait is but a moment.
+    pub fn is_polling(&self) -> bool {
+        let is_moment = self.wait_ns <= self.waits.saturating_mul(MOMENT_NS);
+        is_moment
+            && self.is_most_of_life()
+            && self.waits >= self.threads.saturating_mul(LEAST_LOOKS)
+    }
+
+    /// Whether those who end the waits are busy with what those bring who wait here. Of other
+    /// waits than those for permits, that may be true of workers as well.
+    pub fn is_for_room(&self) -> bool {
+        let is_most = self.by_takers_ns != 0 && !is_less(self.by_takers_ns, 1, 2, self.woken_ns);
+        is_most && self.is_of_permits
     }
 
     /// Whether others bring what a loop of the thread's waits for.
     pub fn is_brought(&self) -> bool {
         let others_ns = self.woken_ns.saturating_sub(self.by_insiders_ns);
-        let is_most = !is_less(others_ns, 1, 2, self.wait_ns);
+        let not_passed_ns = self.wait_ns.saturating_sub(self.passed_on_ns);
+        let is_most = !is_less(others_ns, 1, 2, not_passed_ns);
         let is_nearly_all = is_most && is_part(self.by_insiders_ns, 1, 10, self.woken_ns);
         let is_of_framework = self.queue == Queue::Takes && self.is_of_framework();
         !self.crosses && (self.is_shallow() || is_nearly_all && is_of_framework)

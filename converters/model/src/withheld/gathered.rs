@@ -1,9 +1,9 @@
 //! What is known of a place while logs are gone through.
 
 use super::{
-    evidence::{DEEPER_FRAMES, Evidence, Overlap, Queue},
+    evidence::{DEEPER_FRAMES, Evidence, Overlap, Queue, WakerPlace},
     pass::SiteWaits,
-    places::{StackShape, asks, puts, puts_own},
+    places::{StackShape, asks, meets, puts, puts_own},
 };
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -56,9 +56,8 @@ pub(super) struct PlaceSums {
     lengths: BTreeMap<u8, u64>,
     /// Locks that are taken again after the waits.
     retaken: HashSet<u32>,
-    /// How long the waits were that a thread ended, by the frames of the program that it had
-    /// then.
-    ended: BTreeMap<(u32, u32), u64>,
+    /// How long the waits were that a thread ended, by where it was then.
+    ended: BTreeMap<(u32, WakerPlace), u64>,
 }
 
 /// What the assembly knows of others.
@@ -71,6 +70,8 @@ pub(super) trait Others {
     fn waits_of(&self, thread: u32) -> [u64; 2];
     /// How long it lived, in ns, if that is known.
     fn life_ns(&self, thread: u32) -> Option<u64>;
+    /// Whether a thread is busy, and waits elsewhere for what any of these bring.
+    fn is_taker(&self, thread: u32, waiters: &HashSet<u32>) -> bool;
     /// How many threads had to do with any of these locks, but never waited in
     /// any of these methods.
     fn outsiders(&self, locks: &HashSet<u32>, methods: &HashSet<u32>) -> u64;
@@ -110,6 +111,8 @@ impl PlaceSums {
             _ => Queue::None,
         };
         sums.asks = asks(&method.1);
+        sums.meets = meets(&method.1);
+        sums.is_of_permits = known.kind == WaitKind::Semaphore;
         sums.crosses |= *crosses;
         self.stacks.insert(shape.methods);
         let waited_ns = self.waited.entry(waiter).or_default();
@@ -122,10 +125,32 @@ impl PlaceSums {
         self.retaken.insert(lock);
     }
 
-    /// A thread ended waits here that were so long, with so many frames of the program.
-    pub(super) fn ended(&mut self, (waker, frames): (u32, u32), wait_ns: u64) {
-        let sum = self.ended.entry((waker, frames)).or_default();
+    /// Waits were ended that were so long, by threads that had waited for the same and passed
+    /// it on.
+    pub(super) fn passed_on(&mut self, wait_ns: u64) {
+        self.sums.passed_on_ns = self.sums.passed_on_ns.saturating_add(wait_ns);
+    }
+
+    /// A thread ended waits that were so long, from there; perhaps as what one does who gives up.
+    pub(super) fn ended(&mut self, from: (u32, WakerPlace), wait_ns: u64, has_failed: bool) {
+        let sum = self.ended.entry(from).or_default();
         *sum = sum.saturating_add(wait_ns);
+        let failed_ns = if has_failed { wait_ns } else { 0 };
+        self.sums.failed_ns = self.sums.failed_ns.saturating_add(failed_ns);
+    }
+
+    /// How long each thread waited here for something that it did not ask for, and who ended
+    /// such waits.
+    pub(super) fn unasked(&self) -> (HashMap<u32, u64>, HashSet<u32>) {
+        let (mut waited, mut enders) = (HashMap::new(), HashSet::new());
+        if !self.sums.asks && self.sums.queue != Queue::Puts {
+            for (waiter, ns) in &self.waited {
+                let sum: &mut u64 = waited.entry(waiter.thread).or_default();
+                *sum = sum.saturating_add(*ns);
+            }
+            enders.extend(self.ended.keys().map(|(waker, _)| *waker));
+        }
+        (waited, enders)
     }
 
     /// So many waits took about so long.
@@ -160,11 +185,20 @@ impl PlaceSums {
         known.life_ns = lives.unwrap_or_default().into_iter().fold(0, u64::saturating_add);
         self.add_overlaps(&mut known, others);
         let methods = self.waited.keys().map(|waiter| waiter.method).collect();
-        for (&(waker, frames), &wait_ns) in &self.ended {
+        for (&(waker, from), &wait_ns) in &self.ended {
             known.woken_ns = known.woken_ns.saturating_add(wait_ns);
-            let is_at_work = known.frames.saturating_add(DEEPER_FRAMES) <= frames;
-            if others.is_insider(waker, &methods) && !is_at_work {
+            let is_insider = match from {
+                WakerPlace::Here => true,
+                WakerPlace::Work => false,
+                WakerPlace::Elsewhere(frames) => {
+                    let is_at_work = known.frames.saturating_add(DEEPER_FRAMES) <= frames;
+                    others.is_insider(waker, &methods) && !is_at_work
+                }
+            };
+            if is_insider {
                 known.by_insiders_ns = known.by_insiders_ns.saturating_add(wait_ns);
+            } else if others.is_taker(waker, &threads) {
+                known.by_takers_ns = known.by_takers_ns.saturating_add(wait_ns);
             }
         }
         let locks = objects.into_iter().chain(self.retaken).collect();

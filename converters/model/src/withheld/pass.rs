@@ -28,6 +28,8 @@ pub(super) enum Role {
     Touches,
     /// That a condition had been signalled: not counted as a wait of its own.
     Signalled,
+    /// How long threads waited for work, in a loop of the JDK's: there is nothing to judge.
+    TakesWork,
     /// All there is: these are to be judged, at the place of this number. The second one is
     /// whether each wait tells whether what it was for came.
     Judged(u32, bool),
@@ -69,6 +71,8 @@ pub(super) struct SiteWaits {
     pub(super) longest_ns: u64,
     /// When the last one ended, monotonic ns; 0 if that is not known.
     pub(super) last_ns: u64,
+    /// How long of `wait_ns` was in the second half of the log.
+    pub(super) late_ns: u64,
 }
 
 impl SiteWaits {
@@ -81,6 +85,7 @@ impl SiteWaits {
         self.asked_ns = self.asked_ns.saturating_add(more.asked_ns);
         self.longest_ns = self.longest_ns.max(more.longest_ns);
         self.last_ns = self.last_ns.max(more.last_ns);
+        self.late_ns = self.late_ns.saturating_add(more.late_ns);
     }
 }
 
@@ -104,6 +109,8 @@ pub(super) struct LogWaits {
 /// Waits that a thread has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct EndedWaits {
+    /// Whether who ended them had only got the same before.
+    pub(super) is_passed_on: bool,
     /// Their durations added up.
     pub(super) wait_ns: u64,
     /// How many of them the filter asks for.
@@ -130,6 +137,8 @@ pub(crate) struct Gather<'a> {
     roles: Vec<Role>,
     /// By site: whether its stack is deep.
     deep: Vec<bool>,
+    /// When the second half of the log begins, monotonic ns.
+    middle_ns: u64,
     seen: Mutex<LogWaits>,
 }
 
@@ -140,7 +149,8 @@ impl<'a> Gather<'a> {
         roles: Vec<Role>,
         deep: Vec<bool>,
     ) -> Gather<'a> {
-        Gather { log, asked, roles, deep, seen: Mutex::default() }
+        let middle_ns = log.start_ns() + log.end_ns().saturating_sub(log.start_ns()) / 2;
+        Gather { log, asked, roles, deep, middle_ns, seen: Mutex::default() }
     }
 
     /// What was seen, once the pass is over.
@@ -199,6 +209,7 @@ pub(crate) struct WaitVisitor<'a> {
     window: Window,
     roles: &'a [Role],
     deep: &'a [bool],
+    middle_ns: u64,
     seen: LogWaits,
     now: CurrentThread,
     /// Who touched a site last, so that most need not be looked up.
@@ -222,7 +233,7 @@ struct CurrentThread {
 
 impl<'a> WaitVisitor<'a> {
     fn new(gather: &'a Gather<'a>) -> WaitVisitor<'a> {
-        let Gather { log, asked, roles, deep, .. } = gather;
+        let Gather { log, asked, roles, deep, middle_ns, .. } = gather;
         let (threads, window) = (log.definitions().threads().len().max(1), asked.window);
         WaitVisitor {
             log,
@@ -230,6 +241,7 @@ impl<'a> WaitVisitor<'a> {
             window,
             roles,
             deep,
+            middle_ns: *middle_ns,
             seen: LogWaits { waits: vec![[0; 2]; threads], ..LogWaits::default() },
             now: CurrentThread { id: UNKNOWN, known: UNKNOWN, waits: [0; 2] },
             last_touch: vec![u32::MAX; roles.len()],
@@ -275,6 +287,7 @@ impl<'a> WaitVisitor<'a> {
                 self.count(event.thread, event.site, 1);
             }
             Some(Role::Signalled) => self.signalled(event.thread, event.site, 1),
+            Some(Role::TakesWork) => self.takes(event),
             Some(&Role::Judged(place, is_told)) => self.judged(event, place, is_told),
             None => {}
         }
@@ -298,6 +311,20 @@ impl<'a> WaitVisitor<'a> {
     }
 
     #[inline]
+    fn takes(&mut self, event: &Event) {
+        self.count(event.thread, event.site, 1);
+        let (wait_ns, late_ns) = (event.wait_ns(), self.late_ns(event));
+        let key = (self.now.known, event.site);
+        self.add(key, &SiteWaits { count: 1, wait_ns, late_ns, ..SiteWaits::default() });
+    }
+
+    /// How long of a wait was in the second half of the log.
+    #[inline]
+    fn late_ns(&self, event: &Event) -> u64 {
+        event.end_ns.saturating_sub(event.start_ns.max(self.middle_ns))
+    }
+
+    #[inline]
     fn judged(&mut self, event: &Event, place: u32, is_told: bool) {
         self.count(event.thread, event.site, 1);
         let key = (self.now.known, event.site);
@@ -315,6 +342,7 @@ impl<'a> WaitVisitor<'a> {
                 asked_ns,
                 longest_ns: asked_ns,
                 last_ns: event.end_ns,
+                late_ns: self.late_ns(event),
             },
         );
         self.seen.lengths.count(place, event.wait_ns());
@@ -352,6 +380,7 @@ impl<'a> WaitVisitor<'a> {
         let is_asked = self.asked.takes(self.known(woken.thread), woken);
         let gone = self.wakes.change((site, waker, stack), |sum| {
             sum.add(&EndedWaits {
+                is_passed_on: false,
                 wait_ns,
                 asked: u64::from(is_asked),
                 asked_ns: if is_asked { wait_ns } else { 0 },
@@ -401,7 +430,7 @@ impl Visitor for WaitVisitor<'_> {
                 self.count(thread, site, cell.count);
             }
             Some(Role::Signalled) => self.signalled(thread, site, cell.count),
-            Some(Role::Judged(..)) => {
+            Some(Role::TakesWork | Role::Judged(..)) => {
                 self.count(thread, site, cell.count);
                 let part = self.window.part_of_cell(cell);
                 let key = (self.now.known, site);
@@ -411,6 +440,11 @@ impl Visitor for WaitVisitor<'_> {
                     asked: part.count,
                     asked_ns: part.wait_ns,
                     longest_ns: part.max_ns,
+                    late_ns: match self.middle_ns {
+                        middle_ns if middle_ns <= cell.first_ns => cell.sum_ns,
+                        middle_ns if middle_ns < cell.last_ns => cell.sum_ns / 2,
+                        _ => 0,
+                    },
                     ..SiteWaits::default()
                 });
             }

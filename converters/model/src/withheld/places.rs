@@ -1,5 +1,6 @@
 //! Places where threads wait: what of a stack tells one from another.
 
+use super::evidence::{LOOP_FRAMES, WakerPlace};
 use crate::{describe::Names, java, names::is_jdk};
 use std::collections::HashMap;
 use tyrion_formats::Recording;
@@ -17,6 +18,14 @@ pub struct WaitPlace {
     /// The outermost method of the program, `com.acme.Worker.run`: what the
     /// thread runs. Empty where the stack was cut below it.
     pub root: String,
+}
+
+impl WaitPlace {
+    /// Whether the other one is in the same method and calls the same.
+    pub(super) fn is_in_method_of(&self, other: &WaitPlace) -> bool {
+        let method = |place: &WaitPlace| place.at.split('(').next().unwrap_or_default().to_owned();
+        self.calls == other.calls && method(self) == method(other) && !self.at.is_empty()
+    }
 }
 
 /// Places by number.
@@ -62,6 +71,11 @@ impl StackShape {
     pub(super) fn is_outermost(&self) -> bool {
         self.frames == 1 && !self.is_cut
     }
+
+    /// Whether there are so few frames of the program as in a thread's loop.
+    pub(super) fn is_of_loop(&self) -> bool {
+        (1..=LOOP_FRAMES).contains(&self.frames) && !self.is_cut
+    }
 }
 
 /// Fewer frames of the program may be those of a loop of some framework.
@@ -85,7 +99,9 @@ impl Shapes {
         for (id, method) in definitions.methods().iter() {
             let Some(class) = definitions.classes().get(method.class) else { continue };
             let class = java::class_name(&log.text(class.name));
-            if let Some(known) = methods.get_mut(id as usize).filter(|_| !is_jdk(&class)) {
+            // A lambda's class has but one method, which only calls what is written.
+            let is_written = !is_jdk(&class) && !class.contains("$$Lambda");
+            if let Some(known) = methods.get_mut(id as usize).filter(|_| is_written) {
                 let name = log.text(method.name);
                 *known = Some(hash(hash(HASH_OF_NOTHING, class.as_bytes()), name.as_bytes()));
             }
@@ -120,6 +136,53 @@ impl Shapes {
         shape
     }
 
+    /// Where a thread with a stack was, seen from where threads with this shape wait.
+    pub(super) fn waker_place(
+        &self,
+        (log, stack): (&Recording, u32),
+        waiting: Option<&StackShape>,
+    ) -> WakerPlace {
+        let shape = self.shape(log, stack);
+        let method = |shape: &StackShape| Some((shape.at?.0, shape.calls?));
+        let is_here = |it: &&StackShape| method(it).is_some() && method(it) == method(&shape);
+        match waiting {
+            Some(waiting) if is_here(&waiting) => WakerPlace::Here,
+            Some(waiting) if self.is_below(log, stack, waiting) => WakerPlace::Work,
+            _ => WakerPlace::Elsewhere(shape.frames),
+        }
+    }
+
+    /// Whether a thread with this stack ended waits with an error, by how methods are called.
+    pub(super) fn has_failed(&self, log: &Recording, stack: u32) -> bool {
+        let (stacks, methods) = (log.definitions().stacks(), log.definitions().methods());
+        let mut at = stack;
+        while let Some(frame) = stacks.get(at) {
+            let name = methods.get(frame.method).map(|it| log.text(it.name)).unwrap_or_default();
+            if FAILS.iter().any(|word| name.contains(word)) {
+                return true;
+            }
+            at = if frame.parent < at { frame.parent } else { EMPTY_STACK };
+        }
+        false
+    }
+
+    /// Whether the method in which threads with this shape wait is on a stack, and has called
+    /// another method of the program there.
+    fn is_below(&self, log: &Recording, stack: u32, waiting: &StackShape) -> bool {
+        let (stacks, Some((method, _))) = (log.definitions().stacks(), waiting.at) else {
+            return false;
+        };
+        let (mut at, mut has_called) = (stack, false);
+        while let Some(frame) = stacks.get(at) {
+            if frame.method == method {
+                return has_called;
+            }
+            has_called |= self.methods.get(frame.method as usize).is_some_and(Option::is_some);
+            at = if frame.parent < at { frame.parent } else { EMPTY_STACK };
+        }
+        false
+    }
+
     /// For each site whether so many frames of the program lead to it as to where work is
     /// done, and not as to where a thread's loop waits for some.
     pub(super) fn deep(&self, log: &Recording) -> Vec<bool> {
@@ -147,6 +210,23 @@ impl Shapes {
             class.map_or_else(String::new, |it| Names(log).class(it))
         };
         !is_of_one_maker(&class(at), &class(root))
+    }
+
+    /// How many stretches of code a stack has that are of one maker each: more than two where
+    /// a library's thread calls the program, and that calls the library.
+    pub(super) fn makers(&self, log: &Recording, stack: u32) -> usize {
+        let stacks = log.definitions().stacks();
+        let (mut at, mut count, mut last) = (stack, 0, String::new());
+        while let Some(frame) = stacks.get(at) {
+            let is_programs = self.methods.get(frame.method as usize).is_some_and(Option::is_some);
+            let class = log.definitions().methods().get(frame.method).map(|it| it.class);
+            let class = class.filter(|_| is_programs).map(|class| Names(log).class(class));
+            if let Some(class) = class.filter(|it| count == 0 || !is_of_one_maker(it, &last)) {
+                (count, last) = (count + 1, class);
+            }
+            at = if frame.parent < at { frame.parent } else { EMPTY_STACK };
+        }
+        count
     }
 
     /// The place in words.
@@ -206,7 +286,7 @@ pub(super) fn puts_own(at: &str, calls: &str) -> bool {
 const OWN_PUTS: [&str; 4] = ["put", "offer", "enqueue", "push"];
 
 /// Whether the packages of two classes begin with the same two names, or are short and equal.
-fn is_of_one_maker(one: &str, other: &str) -> bool {
+pub fn is_of_one_maker(one: &str, other: &str) -> bool {
     let maker = |class: &str| -> Vec<String> {
         let package = class.rsplit_once('.').map_or("", |(package, _)| package);
         package.split('.').take(2).map(str::to_owned).collect()
@@ -220,6 +300,15 @@ pub(super) fn asks(calls: &str) -> bool {
     let Some((class, method)) = calls.rsplit_once('.') else { return false };
     ASKS.iter().any(|(of, methods)| *of == class && methods.iter().any(|it| method.starts_with(it)))
 }
+
+/// Whether such a method, `java.util.concurrent.Phaser.arriveAndAwaitAdvance`, waits for all
+/// others to come.
+pub(super) fn meets(calls: &str) -> bool {
+    let class = calls.rsplit_once('.').map_or("", |(class, _)| class);
+    ["CyclicBarrier", "Phaser"].iter().any(|it| class.strip_prefix(JUC) == Some(it))
+}
+
+const JUC: &str = "java.util.concurrent.";
 
 /// The same, or whether it waits for room for what the caller has.
 pub(super) fn is_asking(calls: &str) -> bool {
@@ -242,6 +331,21 @@ const ASKS: [(&str, &[&str]); 13] = [
     ("java.lang.Process", &["waitFor"]),
     ("java.lang.ProcessImpl", &["waitFor"]),
 ];
+
+/// What is in the names of methods that end waits since nobody has answered.
+const FAILS: [&str; 6] = ["Exceptionally", "Exception", "Failure", "imeout", "cancel", "expire"];
+
+/// How methods begin that lend something.
+const LENDS: [&str; 7] =
+    ["borrow", "acquire", "tryAcquire", "checkout", "checkOut", "lease", "getConnection"];
+
+/// Whether a frame, `org.lib.Pool.borrow(Pool.java:42)`, is of a method that lends something, by
+/// how it is called.
+pub fn lends(frame: &str) -> bool {
+    let method = frame.split('(').next().unwrap_or_default();
+    let name = method.rsplit('.').next().unwrap_or_default();
+    !is_jdk(frame) && LENDS.iter().any(|lends| name.starts_with(lends))
+}
 
 /// What queues call it to put something in, and wait for room or for who takes it.
 const PUTS: [&str; 9] = [
@@ -288,6 +392,14 @@ mod tests {
             assert_eq!(asks(calls), expected, "{calls}");
         }
         assert!(is_asking("java.util.concurrent.ArrayBlockingQueue.put"), "asks for room");
+    }
+
+    #[test]
+    fn what_is_lent_is_told_by_how_methods_are_called() {
+        assert!(lends("org.lib.Pool.borrowObject(Pool.java:42)"));
+        assert!(lends("org.lib.Source.getConnection"));
+        assert!(!lends("org.lib.Inbox.receive(Inbox.java:3)"));
+        assert!(!lends("java.util.concurrent.Semaphore.acquire(Semaphore.java:318)"));
     }
 
     #[test]

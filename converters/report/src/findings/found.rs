@@ -2,9 +2,9 @@
 
 use super::{
     axis::Axis, busy::GroupTime, chains::WaitChains, collections::CollectorTime, delay::Delays,
-    groups::LockGroups, histogram::Histogram, near_misses, other_waits::OtherWaits,
-    owners::OwnedWait, program::ProgramCode, ranks::shows, sampled::SampledInterval,
-    short_names::ShortNames, snapshots::Snapshots, trace::TraceFindings,
+    for_work::ForWork, groups::LockGroups, histogram::Histogram, near_misses,
+    other_waits::OtherWaits, owners::OwnedWait, pools::Pool, program::ProgramCode, ranks::shows,
+    sampled::SampledInterval, short_names::ShortNames, snapshots::Snapshots, trace::TraceFindings,
 };
 use std::collections::BTreeMap;
 use tyrion_formats::{Owners, Recording, event_log};
@@ -39,6 +39,10 @@ pub struct Findings<'a> {
     pub delays: Delays,
     /// Waits that are for no lock.
     pub other_waits: OtherWaits,
+    /// Waits for locks that are for work.
+    pub for_work: ForWork,
+    /// Threads that take work, whatever the filter.
+    pub pools: Vec<Pool>,
     /// Waits of which it is known whom they were for, charged to whom that one waited for.
     pub chains: WaitChains,
     /// The threads of the logs that the filter lets through, but for those that the

@@ -183,6 +183,19 @@ pub fn thread_group(name: &str) -> String {
     if stem.len() == name.len() { name.to_owned() } else { format!("{stem}*") }
 }
 
+/// The same wherever the numbers are in its name: `rooms(*)` of `rooms(7)`.
+pub fn numberless(name: &str) -> String {
+    let mut masked = String::new();
+    for char in name.chars() {
+        match char.is_ascii_digit() {
+            true if masked.ends_with('*') => {}
+            true => masked.push('*'),
+            false => masked.push(char),
+        }
+    }
+    masked
+}
+
 /// The groups of threads by name, over all logs.
 #[derive(Default)]
 pub(super) struct ThreadGroups {

@@ -4,7 +4,7 @@ use super::{
     axis::Clock,
     busy::{GroupTimes, SpentTime},
     found::Threads,
-    pass::{Job, Sums, ThreadTally, is_idle, is_jvms},
+    pass::{Job, Sums, ThreadTally, is_jvms},
     spans::within_parts,
 };
 use std::collections::{HashMap, HashSet};
@@ -86,7 +86,7 @@ fn add_pending(job: &Job<'_>, sums: &mut Sums, threads: &mut Threads) -> HashMap
             continue;
         }
         let spent = of_threads.entry(pending.thread).or_default();
-        if is_idle(pending.kind) {
+        if job.is_idle(pending) {
             let is_withheld = job.is_withheld(pending.kind, pending.stack, pending.lock);
             for (from_ns, to_ns) in spans {
                 sums.idle.add_span(&grid, from_ns, to_ns);

@@ -102,6 +102,10 @@ impl OtherWaits {
             let mut names = FilteredNames::new(log, filter);
             for waits in judged.waits(run) {
                 let Some(place) = judged.place_of_site(run, waits.site) else { continue };
+                // A lock's are counted with those.
+                if judged.places().get(place).is_some_and(JudgedPlace::is_for_permits) {
+                    continue;
+                }
                 let Some(site) = log.definitions().sites().get(waits.site) else { continue };
                 let named = names.thread(waits.thread).zip(names.lock(site));
                 let Some((group, lock)) = named else { continue };

@@ -8,6 +8,7 @@ use super::{
     axis::Axis,
     busy::SpentTime,
     delay::Delay,
+    for_work::ForWork,
     groups::{LockGroups, ThreadGroups, thread_group},
     owners::Owners,
     pauses::PauseTimes,
@@ -25,11 +26,11 @@ use tyrion_formats::{Recording, ThreadDef};
 use tyrion_model::{
     aggregate::LogIds, describe::Names, filter::Filter, pass::Question, withheld::Withheld,
 };
-use tyrion_wire::WaitKind;
+use tyrion_wire::{WaitKind, slot::Pending};
 use worker::DelayVisitor;
 
 /// Whether waits of this kind are for something to happen.
-pub(super) fn is_idle(kind: WaitKind) -> bool {
+fn is_idle(kind: WaitKind) -> bool {
     kind.is_idle()
 }
 
@@ -53,6 +54,8 @@ pub(super) struct Job<'a> {
     pub(super) pauses: Option<&'a PauseTimes>,
     /// What waits for no lock are, and which of its logs this is.
     pub(super) withheld: (&'a Withheld, usize),
+    /// Which waits for locks are for work.
+    pub(super) for_work: &'a ForWork,
 }
 
 /// What is known of a log afterwards, by its own ids.
@@ -265,6 +268,12 @@ impl<'a> Job<'a> {
         withheld.is_withheld((run, self.log), kind, stack) && self.wants_lock(lock)
     }
 
+    /// Whether a wait that has not ended is for something to happen.
+    pub(super) fn is_idle(&self, pending: &Pending) -> bool {
+        let (withheld, run) = self.withheld;
+        is_idle(pending.kind) || self.for_work.is_pending((run, self.log), pending, withheld)
+    }
+
     /// What is to be asked of the log, whose threads are given their groups.
     pub(super) fn asking(self, names: &mut ThreadGroups) -> DelayQuestion<'a> {
         let (sites, wanted) = (self.sites(), self.threads(names));
@@ -296,7 +305,8 @@ impl<'a> Job<'a> {
             let known = self.ids.site(id).filter(|_| shows(self.filter, site.kind));
             let (withheld, run) = self.withheld;
             let is_withheld = withheld.is_withheld_site(run, id) && self.wants_lock(site.lock);
-            plan.count = match (known, is_idle(site.kind)) {
+            let is_idle = is_idle(site.kind) || self.for_work.is_site(run, id);
+            plan.count = match (known, is_idle) {
                 (None, false) => Count::Nothing,
                 (None, true) if is_withheld => Count::Withheld,
                 (None, true) => Count::Idle,

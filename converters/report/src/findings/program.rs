@@ -34,6 +34,13 @@ impl ProgramCode {
         ProgramCode { named, mains }
     }
 
+    /// That in packages which the user has named.
+    #[cfg(test)]
+    pub(crate) fn named(packages: &[&str]) -> ProgramCode {
+        let named = packages.iter().map(|it| (*it).to_owned()).collect();
+        ProgramCode { named, ..ProgramCode::default() }
+    }
+
     /// The innermost frame of the program's own code among these, which are written like
     /// `com.acme.Foo.bar(Foo.java:12)`, innermost first.
     pub fn frame<'f>(&self, frames: &'f [String]) -> Option<&'f str> {
@@ -56,6 +63,14 @@ impl ProgramCode {
         Some(caller.map_or_else(|| own.to_owned(), |caller| format!("{own} < {caller}")))
     }
 
+    /// Whether a thread with these frames runs the program's own code and nobody else's, and
+    /// no task that it has got from a pool.
+    pub fn is_own_thread(&self, frames: &[String]) -> bool {
+        let mut others = frames.iter().filter_map(|it| class_of(it)).filter(|it| !is_jdk(it));
+        let is_own = others.clone().next().is_some() && others.all(|it| self.score(it).is_some());
+        is_own && !frames.iter().any(|frame| is_of_pool(frame))
+    }
+
     /// How surely a class is the program's own, if it is.
     fn score(&self, class: &str) -> Option<usize> {
         if is_jdk(class) {
@@ -68,6 +83,17 @@ impl ProgramCode {
         }
         self.mains.iter().filter_map(|main| shared(main, class)).max()
     }
+}
+
+/// Where threads of the JDK's pools run tasks.
+const POOLS: [&str; 2] = [
+    "java.util.concurrent.ThreadPoolExecutor.runWorker(",
+    "java.util.concurrent.ForkJoinTask.doExec(",
+];
+
+/// Whether a frame is the one in which a pool of the JDK's runs a task.
+pub fn is_of_pool(frame: &str) -> bool {
+    POOLS.iter().any(|pool| frame.starts_with(pool))
 }
 
 /// How many packages a class shares with `main`'s, if that is enough.

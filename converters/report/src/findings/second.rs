@@ -7,6 +7,7 @@ use super::{
     chains::{ChainSearch, MOST},
     collections::CollectorSums,
     delay::{Delay, Delays},
+    for_work::ForWork,
     found::{Distributions, Findings, Phase, ThreadBlame, Threads, Timelines},
     groups::{LockGroups, ThreadGroups},
     histogram::{self, Histogram},
@@ -15,7 +16,7 @@ use super::{
     other_waits::OtherWaits,
     owners::AllOwners,
     pass::{self, Blames},
-    pauses,
+    pauses, pools,
     program::ProgramCode,
     ranks::Ranks,
     sampled::{self, Sampling},
@@ -53,6 +54,7 @@ pub(super) fn find<'a>(
 ) -> Findings<'a> {
     let FirstPass { aggregate, others: other_waits, recorded, surveys } = first;
     let groups = LockGroups::new(&aggregate.profile);
+    let for_work = ForWork::find(logs, &aggregate, &groups, &other_waits.judged);
     let axis = Axis::of(logs, filter, options.phase_ns);
     let ranks = Ranks::new(&aggregate.profile, &groups, filter, options.top);
     let mut sums = pass::Sums::new(&axis, &ranks);
@@ -75,7 +77,8 @@ pub(super) fn find<'a>(
         let (groups, axis, ranks) = (&groups, &axis, &ranks);
         let pauses = all_pauses.get(&recording);
         let withheld = (&other_waits.judged, run);
-        let job = pass::Job { log, ids, filter, groups, axis, ranks, pauses, withheld };
+        let for_work = &for_work;
+        let job = pass::Job { log, ids, filter, groups, axis, ranks, pauses, withheld, for_work };
         let asking = job.asking(&mut names);
         let gather = following.asking((run, log), recording);
         let of_samples = sampling.as_ref().map(|it| it.asking((run, log), ids, withheld.0));
@@ -85,7 +88,7 @@ pub(super) fn find<'a>(
         let all = ((asking, near), ((gather, unasked), of_samples));
         tyrion_model::pass::run(log, &all, Reading { next_ns, ..reading });
         let ((asking, _), ((gather, unasked), of_samples)) = all;
-        snapshots.add(unasked, &other_waits.judged, run, &program);
+        snapshots.add(unasked, (&other_waits.judged, for_work), run, &program);
         gather.finish(log);
         if let Some((sampling, of_samples)) = sampling.as_mut().zip(of_samples) {
             sampling.add(of_samples);
@@ -116,7 +119,9 @@ pub(super) fn find<'a>(
         delays: delays.finish(),
         collected: collected.finish(),
         chains,
+        pools: pools::find(logs, &other_waits.judged),
         other_waits,
+        for_work,
         near_misses: looking.map(NearMissSearch::finish),
         surveys,
         trace: recorded,

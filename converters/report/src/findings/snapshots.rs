@@ -1,9 +1,17 @@
 //! What threads were doing in the snapshots that nobody asked for: few, so that they tell
 //! what a program mostly does, and no more.
 
-use super::{names, program::ProgramCode, thread_group};
+use super::{
+    for_work::ForWork,
+    groups::numberless,
+    names,
+    pass::is_jvms,
+    program::ProgramCode,
+    thread_group,
+    unmounted::{self, Unmounted},
+};
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{Mutex, PoisonError},
 };
 use tyrion_formats::{Entry, Note, Noted, Recording};
@@ -17,15 +25,22 @@ use tyrion_model::{
     withheld::{Verdict, Withheld},
 };
 use tyrion_wire::{
+    WaitKind,
     def::id::UNKNOWN,
     sample::{Sample, ThreadState},
 };
+
+/// All of the time but one part in so many is the whole.
+const NOT_WHOLE: u64 = 10;
 
 /// What threads were doing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshots {
     /// In ascending order of threads, state and place.
     pub rows: Vec<SnapshotRow>,
+    /// The same of virtual threads that have no carrier, which snapshots do not see: by their
+    /// waits.
+    pub unmounted: Vec<SnapshotRow>,
 }
 
 /// Threads of a name that were in a state, at a place.
@@ -43,15 +58,25 @@ pub struct SnapshotRow {
     /// The innermost frame of the program's own code, ` < ` and what of it called that; empty if
     /// there is none, or none is known.
     pub own: String,
+    /// What is called there, `java.net.Socket$SocketInputStream.read`; empty if nothing is.
+    pub calls: String,
+    /// The outermost frame that is not the JDK's: what the thread runs.
+    pub root: String,
+    /// The thread runs the program's own code and nobody else's.
+    pub is_own_thread: bool,
     /// For how long, ns.
     pub wall_ns: u64,
 }
 
 impl Snapshots {
-    /// How long threads were in a state in all, ns.
+    /// How long threads were seen in a state in all, ns.
     pub fn of_state(&self, state: State) -> u64 {
-        let rows = self.rows.iter().filter(|row| row.state == state);
-        rows.fold(0, |sum, row| sum.saturating_add(row.wall_ns))
+        of_state(&self.rows, state)
+    }
+
+    /// How long virtual threads without a carrier were in a state in all, ns.
+    pub fn unmounted_in(&self, state: State) -> u64 {
+        of_state(&self.unmounted, state)
     }
 
     /// Virtual threads that waited and kept their carriers.
@@ -63,64 +88,130 @@ impl Snapshots {
     pub fn of_threads(&self, threads: &str) -> impl Iterator<Item = &SnapshotRow> {
         let is_of = move |row: &&SnapshotRow| {
             !row.thread.is_empty()
-                && (row.thread == threads || thread_group(&row.thread) == threads)
+                && (row.thread == threads
+                    || thread_group(&row.thread) == threads
+                    || numberless(&row.thread) == threads)
         };
         self.rows.iter().filter(is_of)
     }
 }
 
+fn of_state(rows: &[SnapshotRow], state: State) -> u64 {
+    let rows = rows.iter().filter(|row| row.state == state);
+    rows.fold(0, |sum, row| sum.saturating_add(row.wall_ns))
+}
+
 /// Sums them up, log by log.
 #[derive(Default)]
-pub(super) struct SnapshotSums(BTreeMap<(String, State, bool, FramePair), u64>);
+pub(super) struct SnapshotSums {
+    seen: RowSums,
+    unmounted: RowSums,
+}
 
-/// The innermost frame that is not the JDK's, and the one of the program's own code.
-type FramePair = (String, String);
+/// By thread, state, whether it is pinned, and place.
+type RowSums = BTreeMap<(String, State, bool, SeenPlace), u64>;
+
+/// What is told of a stack.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct SeenPlace {
+    place: String,
+    own: String,
+    calls: String,
+    root: String,
+    is_own_thread: bool,
+}
+
+impl SeenPlace {
+    fn of(frames: &[String], program: &ProgramCode) -> SeenPlace {
+        let tells = |frame: &String| !is_jdk(frame) && !names::is_machinery(frame);
+        let at = frames.iter().position(tells);
+        let called = at.and_then(|at| frames.get(at.checked_sub(1)?));
+        let method = |frame: &String| frame.split('(').next().unwrap_or_default().to_owned();
+        SeenPlace {
+            place: at.and_then(|at| frames.get(at)).cloned().unwrap_or_default(),
+            own: program.place(frames).unwrap_or_default(),
+            calls: called.map(method).unwrap_or_default(),
+            root: frames.iter().rev().find(|it| tells(it)).cloned().unwrap_or_default(),
+            is_own_thread: program.is_own_thread(frames),
+        }
+    }
+}
 
 impl SnapshotSums {
     /// The pass over a log is over, the `run`-th, whose waits for no lock are judged.
     pub(super) fn add(
         &mut self,
         asked: SnapshotQuestion<'_>,
-        judged: &Withheld,
+        (judged, for_work): (&Withheld, &ForWork),
         run: usize,
         program: &ProgramCode,
     ) {
         let SnapshotQuestion { log, sums, .. } = asked;
         let names = Names(log);
-        let mut places: HashMap<u32, FramePair> = HashMap::new();
-        for ((thread, stack, state, is_pinned), wall_ns) in
-            sums.into_inner().unwrap_or_else(PoisonError::into_inner)
-        {
-            let is_idle = || {
-                let why = judged.why((run, log), stack);
-                why.is_some_and(|why| why.verdict() == Verdict::Idle)
+        for unmounted in unmounted::find((run, log), judged, program) {
+            let Unmounted { frames, state, wall_ns } = unmounted;
+            let key = (String::new(), state, false, SeenPlace::of(&frames, program));
+            let sum = self.unmounted.entry(key).or_default();
+            *sum = sum.saturating_add(wall_ns);
+        }
+        let never_called: HashSet<u32> = log
+            .pending()
+            .iter()
+            .filter(|pending| judged.is_never_called((run, log), pending))
+            .map(|pending| pending.stack)
+            .collect();
+        let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut seen_ns: HashMap<u32, u64> = HashMap::new();
+        for ((thread, ..), wall_ns) in &sums {
+            let sum = seen_ns.entry(*thread).or_default();
+            *sum = sum.saturating_add(*wall_ns);
+        }
+        let mut places: HashMap<u32, SeenPlace> = HashMap::new();
+        for ((thread, stack, state, is_pinned), wall_ns) in sums {
+            // Where no wait has ended, one that is seen all the time may have begun before
+            // anything was recorded: nothing has come.
+            let has_never_ended = || {
+                let all_ns = seen_ns.get(&thread).copied().unwrap_or_default();
+                let is_whole = thread == UNKNOWN || wall_ns >= all_ns - all_ns / NOT_WHOLE;
+                let asked = (WaitKind::Park, stack, log.end_ns().saturating_sub(log.start_ns()));
+                never_called.contains(&stack) || is_whole && !judged.is_asked((run, log), asked)
             };
+            let is_idle = || match judged.why((run, log), stack) {
+                Some(why) => why.verdict() == Verdict::Idle,
+                None => has_never_ended(),
+            };
+            let is_for_work =
+                || WaitKind::CONTENTION.iter().any(|kind| for_work.is_stack(run, *kind, stack));
             let state = match state {
                 State::Waiting | State::Parked if is_idle() => State::Idle,
+                State::Blocked if is_for_work() => State::Idle,
                 state => state,
             };
             let thread = if thread == UNKNOWN { String::new() } else { names.thread(thread) };
-            let place = places.entry(stack).or_insert_with(|| {
-                let frames = names.stack(stack);
-                let tells = |frame: &&String| !is_jdk(frame) && !names::is_machinery(frame);
-                let place = frames.iter().find(tells).cloned().unwrap_or_default();
-                (place, program.place(&frames).unwrap_or_default())
-            });
-            let sum = self.0.entry((thread, state, is_pinned, place.clone())).or_default();
+            let place =
+                places.entry(stack).or_insert_with(|| SeenPlace::of(&names.stack(stack), program));
+            let sum = self.seen.entry((thread, state, is_pinned, place.clone())).or_default();
             *sum = sum.saturating_add(wall_ns);
         }
     }
 
     pub(super) fn finish(self) -> Snapshots {
-        let row = |((thread, state, is_pinned, (place, own)), wall_ns)| SnapshotRow {
-            thread,
-            state,
-            is_pinned,
-            place,
-            own,
-            wall_ns,
+        let row = |((thread, state, is_pinned, seen), wall_ns)| {
+            let SeenPlace { place, own, calls, root, is_own_thread } = seen;
+            SnapshotRow {
+                thread,
+                state,
+                is_pinned,
+                place,
+                own,
+                calls,
+                root,
+                is_own_thread,
+                wall_ns,
+            }
         };
-        Snapshots { rows: self.0.into_iter().map(row).collect() }
+        let rows = |rows: RowSums| rows.into_iter().map(row).collect();
+        Snapshots { rows: rows(self.seen), unmounted: rows(self.unmounted) }
     }
 }
 
@@ -140,7 +231,9 @@ pub(super) struct SnapshotQuestion<'a> {
 impl<'a> SnapshotQuestion<'a> {
     pub(super) fn new(log: &'a Recording, filter: &Filter) -> SnapshotQuestion<'a> {
         let names = Names(log);
+        let known = log.definitions().threads();
         let asks = |id: u32| match &filter.thread {
+            _ if known.get(id).is_some_and(|it| is_jvms(log, it)) => false,
             None => true,
             Some(regex) => id != UNKNOWN && regex.is_match(&names.thread(id)),
         };

@@ -8,7 +8,7 @@ use tyrion_formats::{
 };
 use tyrion_model::filter::Filter;
 use tyrion_wire::{
-    WaitKind,
+    WaitKind, cost,
     def::{id, place_flag},
     sample::Snapshot,
     slot::Pending,
@@ -192,6 +192,13 @@ impl Scenario {
         let site = self.log.site(kind, stack, lock).unwrap();
         let wake = Wake { waker, stack: waking, site, wait_ns: to_ns - from_ns, late_ns: 0 };
         self.log.note(self.lanes[&thread], 0, wake).unwrap();
+    }
+
+    /// The process took so much CPU time.
+    pub(super) fn used(&mut self, cpu_ns: u64) {
+        for (key, ns) in [(cost::PROCESS, cpu_ns), (cost::CALLBACKS, 0), (cost::THREADS, 0)] {
+            self.log.statistic(key, ns).unwrap();
+        }
     }
 
     /// What a thread was seen doing where nobody asked for samples.

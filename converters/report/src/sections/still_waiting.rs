@@ -121,6 +121,9 @@ pub struct Waiting {
     pub state: &'static str,
     /// Where it waits, innermost first.
     pub stack: Vec<String>,
+    /// The wait is for work: nothing has come yet.
+    #[serde(skip)]
+    pub(super) is_for_work: bool,
 }
 
 impl Waiting {
@@ -191,7 +194,8 @@ pub(super) fn is_selected(filter: &Filter, log: &Recording, pending: &Pending) -
 pub fn still_waiting(findings: &Findings<'_>, options: &ReportOptions) -> StillWaiting {
     let blocked = owners::blocked(findings.logs, &findings.trace);
     let states = owners::states(&blocked);
-    let describer = Describer { logs: findings.logs, filter: findings.filter, blocked: &blocked };
+    let (logs, filter) = (findings.logs, findings.filter);
+    let describer = Describer { findings, logs, filter, blocked: &blocked };
     let mut deadlocks = describer.deadlocks(&states.deadlocks, owners::DEADLOCKED);
     let mut possible = describer.deadlocks(&states.possible, owners::MAY_BE);
     let mut waiting: Vec<(u8, Waiting)> = (0..blocked.len())
@@ -229,6 +233,7 @@ pub fn still_waiting(findings: &Findings<'_>, options: &ReportOptions) -> StillW
 
 /// Puts waits into words.
 struct Describer<'a> {
+    findings: &'a Findings<'a>,
     logs: &'a [Recording],
     filter: &'a Filter,
     blocked: &'a [BlockedThread],
@@ -300,7 +305,13 @@ impl Describer<'_> {
                 _ => "lock",
             },
             stack: names.stack(pending.stack),
+            is_for_work: self.is_for_work((*run as usize, log), pending),
         }
+    }
+
+    fn is_for_work(&self, of_log: (usize, &Recording), pending: &Pending) -> bool {
+        let Findings { for_work, other_waits, .. } = self.findings;
+        for_work.is_pending(of_log, pending, &other_waits.judged)
     }
 
     /// Idle threads, the largest crowds first. A filter that asks for the usual

@@ -10,9 +10,11 @@ mod codes;
 mod guilty;
 mod instead;
 mod machine;
+mod meanwhile;
 mod next;
 mod pinned;
 mod place;
+mod served;
 mod stuck;
 mod withheld;
 mod woken;
@@ -21,7 +23,7 @@ mod words;
 use super::overview::Overview;
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section, View,
-    findings::{GroupTime, thread_group},
+    findings::{GroupTime, Phase, thread_group},
     view::Part,
 };
 use codes::Codes;
@@ -54,12 +56,22 @@ const NOTHING_OF_A_GROUP: f64 = 0.03;
 const LITTLE: f64 = 0.05;
 /// The same for a single group of threads.
 const LITTLE_OF_A_GROUP: f64 = 0.1;
-/// Whoever loses more than this share to locks does hardly anything else.
-const MOST: f64 = 0.5;
+/// Whoever loses more than this share to locks waits for them, whoever waits for it.
+const MUCH: f64 = 0.4;
+/// At the start, this share of the little that there is to do is no problem.
+const LITTLE_AT_START: f64 = 0.1;
+/// The start is this part of a recording, one in so many,
+const PART_OF_START: u64 = 5;
+/// if that is no shorter than this.
+const LEAST_LENGTH_NS: u64 = 5_000_000_000;
+/// What nearly all of it is.
+const NEARLY_ALL: f64 = 0.9;
 /// Groups that waited for less than this part of the recording are not considered by
 /// themselves: a thread may live for a moment, and wait all that time; and one that has next to
 /// nothing to do may have lost much of that when classes were loaded.
 const PART_OF_RECORDING: u64 = 20;
+/// Nor are groups that had nothing to do but for this part of their lives, one in so many.
+const PART_OF_LIFE: u64 = 20;
 /// If all threads together waited for less than this part of it, locks are not a problem: what
 /// they have to do is little, too.
 const PART_OF_ALL: u64 = 50;
@@ -203,7 +215,7 @@ impl Verdict {
             return verdict;
         }
         verdict.lost_share = overview.pressure_share;
-        (verdict.contended, verdict.wait_ns) = (overview.contended, overview.wait_ns);
+        (verdict.contended, verdict.wait_ns) = of_locks(findings, &overview);
         verdict.most_lost = most_lost(findings);
         verdict.lock = guilty::find(findings, &machine);
         verdict.withheld = withheld::find(findings, &overview);
@@ -241,11 +253,13 @@ impl Verdict {
             Finding::Selected
         } else if findings.lacks_times() && self.contended != 0 {
             Finding::NotTimed
-        } else if self.pinned.is_some() && share < LITTLE {
+        } else if self.pinned.as_ref().is_some_and(|it| share < LITTLE || it.wall_ns > self.wait_ns)
+        {
             Finding::Pinned
         } else if self.loses_more_to_other_waits() {
             Finding::OtherWaits
         } else if is_below(NOTHING, NOTHING_OF_A_GROUP)
+            || share < LITTLE_AT_START && is_of_start(findings)
             || contended_ns(findings) < findings.recorded_ns() / PART_OF_ALL
         {
             Finding::NotLocks
@@ -269,10 +283,10 @@ impl Verdict {
         self.withheld.as_ref().is_some_and(|loss| is_much(loss) && !self.is_for_locks(loss))
     }
 
-    /// Whether those who end these waits lose most of their own time to locks: that is what the
+    /// Whether those who end these waits lose much of their own time to locks: that is what the
     /// others wait for in the end.
     fn is_for_locks(&self, loss: &WithheldLoss) -> bool {
-        let Some(most) = self.most_lost.as_ref().filter(|group| group.lost_share >= MOST) else {
+        let Some(most) = self.most_lost.as_ref().filter(|group| group.lost_share >= MUCH) else {
             return false;
         };
         let is_theirs = match &loss.woken_by {
@@ -285,9 +299,30 @@ impl Verdict {
     }
 }
 
+/// How often threads waited for locks and how long, without what are waits for work.
+fn of_locks(findings: &Findings<'_>, overview: &Overview) -> (u64, u64) {
+    let rows = findings.profile().waits.iter();
+    let for_work =
+        rows.filter(|it| it.kind.is_contention() && findings.for_work.is_row(it.stack, it.lock));
+    for_work.fold((overview.contended, overview.wait_ns), |(contended, wait_ns), it| {
+        (contended.saturating_sub(it.count), wait_ns.saturating_sub(it.wait_ns))
+    })
+}
+
 /// How long all threads waited for locks, as far as that is on the axis.
 fn contended_ns(findings: &Findings<'_>) -> u64 {
     findings.group_times.iter().fold(0, |sum, group| sum.saturating_add(group.contended_ns))
+}
+
+/// Whether threads waited for locks when all began, and hardly ever later.
+fn is_of_start(findings: &Findings<'_>) -> bool {
+    let start_ns = findings.axis.duration_ns / PART_OF_START;
+    let sum = |of: &dyn Fn(&Phase) -> bool| {
+        let phases = findings.phases.iter().filter(|phase| of(phase));
+        phases.fold(0u64, |sum, phase| sum.saturating_add(phase.contended_ns))
+    };
+    let (first_ns, all_ns) = (sum(&|phase| phase.start_ns < start_ns), sum(&|_| true));
+    findings.axis.duration_ns >= LEAST_LENGTH_NS && first_ns as f64 >= NEARLY_ALL * all_ns as f64
 }
 
 /// Whether the filter leaves out some waits for locks.
@@ -301,7 +336,11 @@ fn is_partial(findings: &Findings<'_>) -> bool {
 /// The group that lost the largest share, of those that waited for long enough.
 fn most_lost(findings: &Findings<'_>) -> Option<GroupLoss> {
     let least_ns = findings.recorded_ns() / PART_OF_RECORDING;
-    let waited = findings.group_times.iter().filter(|group| group.contended_ns > least_ns);
+    let is_much = |group: &&GroupTime| {
+        let busy_ns = group.lived_ns.saturating_sub(group.idle_ns);
+        group.contended_ns > least_ns && busy_ns > group.lived_ns / PART_OF_LIFE
+    };
+    let waited = findings.group_times.iter().filter(is_much);
     let share = |group: &GroupTime| group.lost_share().unwrap_or(1.0);
     // The first by name of equal ones.
     let most = waited.rev().max_by(|a, b| share(a).total_cmp(&share(b)))?;

@@ -75,16 +75,17 @@ pub struct WithheldWaits {
 /// | why | verdict | meaning |
 /// |---|---|---|
 /// | no-program-frame | idle | The program has no method on the stack. |
-/// | hands-over | withheld | The thread puts something into a queue of the JDK. |
+/// | hands-over | withheld | The thread puts something into a queue of the JDK; or those that end its waits are busy with what it brings. |
+/// | polls | withheld | In code of others, threads look again and again, for a moment each time, whether what they want is there. |
 /// | once | idle | Each thread waited once, all at the same time: for a start or an end. |
 /// | asked | withheld | The thread asks for what another one is to do: a result, its end, to come to a barrier. |
-/// | unanswered | withheld | As `asked`, or several threads wait for one object in a library, but nine waits out of ten timed out. |
+/// | unanswered | withheld | As `asked`, or several threads wait for one object in a library or for permits, but nine waits out of ten timed out, or were ended with an error after the same time. |
 /// | coordinates | idle | One thread waits for many things, fewer than a hundred times, for most of its life: for others to end. |
 /// | many-things | unclear | One thread waits for many things, but not as in `coordinates`. |
-/// | other-objects | withheld | Several threads wait here repeatedly, but for a different object in half of the cases or more: a loop would wait for the same one. |
+/// | other-objects | withheld | Several threads wait here repeatedly, but for a different object in a quarter of the cases or more: a loop would wait for the same one. |
 /// | one-another | withheld | Threads wait for the same object, but all of them at the same time for a tenth of the time or less: some have what the others wait for. Or they are known to end the waits of one another. |
 /// | above-work | idle | Few frames from the thread's outermost method, while half of its other waits have twelve methods of the program and more. |
-/// | brought | idle | Few frames from the thread's outermost method, and others ended most of the wait: they never wait here, or did so at work, far deeper. |
+/// | brought | idle | Few frames from the thread's outermost method, and others ended most of the wait: they never wait here, or did so at work, far deeper or in what the waiting method called. Or all come to a barrier that one lets them pass who never waits there. |
 /// | timed-out | idle | Nine waits out of ten timed out. |
 /// | same-length | idle | Nine waits out of ten took about the same time, and it is not known how they ended. |
 /// | queue-loop | idle | The thread takes from a queue, few frames from its outermost method. |

@@ -263,6 +263,94 @@ fn scenarios() -> Vec<(&'static str, Evidence, Why)> {
             Evidence { told: 0, nameless: 800, frames: 12, stacks: 4, ..borrowers() },
             Why::Nameless,
         ),
+        (
+            "callers of a library that look for room all the time",
+            Evidence {
+                waits: 500_000,
+                timed_out: 500_000,
+                frames: 14,
+                crosses: true,
+                nameless: 500_000,
+                life_ns: 52 * S,
+                ..borrowers()
+            },
+            Why::Polls,
+        ),
+        (
+            "a library's own threads that look for work so",
+            Evidence {
+                waits: 500_000,
+                timed_out: 500_000,
+                nameless: 500_000,
+                life_ns: 52 * S,
+                ..borrowers()
+            },
+            Why::TimedOut,
+        ),
+        (
+            "results that somebody says are late",
+            Evidence { asks: true, alike: 800, woken_ns: 50 * S, failed_ns: 50 * S, ..borrowers() },
+            Why::Unanswered,
+        ),
+        (
+            "results that are errors, after this time or that",
+            Evidence { asks: true, woken_ns: 50 * S, failed_ns: 50 * S, ..borrowers() },
+            Why::Asked,
+        ),
+        (
+            "rounds that one who never waits lets begin",
+            Evidence {
+                asks: true,
+                meets: true,
+                woken_ns: 12 * S,
+                passed_on_ns: 30 * S,
+                ..borrowers()
+            },
+            Why::Brought,
+        ),
+        (
+            "rounds for which all wait for the last one",
+            Evidence {
+                asks: true,
+                meets: true,
+                woken_ns: 12 * S,
+                by_insiders_ns: 12 * S,
+                passed_on_ns: 30 * S,
+                ..borrowers()
+            },
+            Why::Asked,
+        ),
+        (
+            "room in what others take from, who are busy",
+            Evidence { is_of_permits: true, woken_ns: 40 * S, by_takers_ns: 30 * S, ..borrowers() },
+            Why::HandsOver,
+        ),
+        (
+            "workers that call one another, and say not for what",
+            Evidence { nameless: 800, woken_ns: 40 * S, by_insiders_ns: 30 * S, ..borrowers() },
+            Why::Nameless,
+        ),
+        (
+            "the same where queues of tasks are known",
+            Evidence {
+                queue: Queue::Takes,
+                nameless: 800,
+                woken_ns: 40 * S,
+                by_insiders_ns: 30 * S,
+                ..borrowers()
+            },
+            Why::QueueLoop,
+        ),
+        (
+            "permits that nobody gives back",
+            Evidence { is_of_permits: true, timed_out: 790, ..borrowers() },
+            Why::Unanswered,
+        ),
+        (
+            "answers for which threads look more than once",
+            Evidence { objects: 250, pairs: 300, frames: 17, stacks: 5, ..borrowers() },
+            Why::OtherObjects,
+        ),
         ("borrowers who are sent away", Evidence { timed_out: 500, ..borrowers() }, Why::Nothing),
         (
             "row locks: a transaction is waited for, each time another one",

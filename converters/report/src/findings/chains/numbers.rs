@@ -83,6 +83,7 @@ impl Plan {
                 let of_lock = site(locks.at_site(defined), defined.lock, defined.kind);
                 let is_for = match withheld.is_withheld_site(run, id) {
                     true => For::Withheld,
+                    false if withheld.announces_work(run, id) => For::Other,
                     false => of_lock.is_for,
                 };
                 *plan = Some(SitePlan { is_for, ..of_lock });

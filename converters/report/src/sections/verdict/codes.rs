@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     findings::LockRef,
-    sections::{overview::Overview, shared::share, still_waiting::Waiting},
+    sections::{overview::Overview, shared::share, still_waiting::Waiting, withheld::WokenBy},
 };
 use serde::Serialize;
 use tyrion_wire::WaitKind;
@@ -14,8 +14,6 @@ use tyrion_wire::WaitKind;
 /// Pauses of the garbage collector are what a program suffers from if they take this share of
 /// the time, and more than locks do.
 const COLLECTIONS: f64 = 0.25;
-/// Threads are free if they waited for work for this part of the time that others slept.
-const FREE: f64 = 0.25;
 
 /// What slows the program, in one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -68,6 +66,8 @@ pub enum Advice {
     Signal,
     /// Give back what was taken, also after errors.
     ReturnAlways,
+    /// Take a lock that is not fair.
+    Unfair,
     /// Have another pool for what is waited for in tasks of this one.
     SeparatePool,
     /// Let virtual threads wait where they do not keep their carriers.
@@ -116,13 +116,11 @@ impl Codes {
                 of_collections().or(verdict.lock.as_ref().map(of_lock)).unwrap_or_default()
             }
             Finding::LocksALittle | Finding::NotLocks => {
-                let instead = verdict.instead.as_ref().map(|it| of_instead(it, overview));
+                let instead = verdict.instead.as_ref().map(of_instead);
                 of_collections().or(instead).unwrap_or_default()
             }
             Finding::Selected => verdict.lock.as_ref().map(of_lock).unwrap_or_default(),
-            Finding::NotRecorded => {
-                verdict.instead.as_ref().map(|it| of_instead(it, overview)).unwrap_or_default()
-            }
+            Finding::NotRecorded => verdict.instead.as_ref().map(of_instead).unwrap_or_default(),
         }
     }
 }
@@ -168,6 +166,7 @@ fn of_unanswered(stuck: &Unanswered) -> Codes {
         waiter: stuck.place.clone(),
         waiter_own: stuck.own_place.clone(),
         advice: match (stuck.is_in_pool, stuck.was_returned) {
+            _ if stuck.has_one_already => Advice::LargerPool,
             (_, true) => Advice::ReturnAlways,
             (true, false) => Advice::SeparatePool,
             (false, false) => Advice::Signal,
@@ -191,8 +190,10 @@ fn of_pinned(pinned: &Pinned) -> Codes {
 
 fn of_withheld(loss: &WithheldLoss) -> Codes {
     let by = loss.woken_by.as_ref();
-    let ended = by.map(|by| by.at.clone().unwrap_or_else(|| by.threads.clone()));
-    let holder = loss.root.as_ref().map(|root| root.threads.clone()).or(ended);
+    let ended = by.map(who_and_where);
+    let server = Some(loss.served_by.clone()).filter(|it| !it.is_empty());
+    let root = loss.root.as_ref().map(|root| root.threads.clone());
+    let holder = root.or(server).or(ended);
     let is_unanswered = loss.why == "unanswered";
     Codes {
         kind: if is_unanswered { Kind::NobodyAnswers } else { Kind::Wait },
@@ -210,8 +211,9 @@ fn of_withheld(loss: &WithheldLoss) -> Codes {
         waiter: loss.place.clone(),
         waiter_own: loss.own_place.clone(),
         advice: match loss.why {
-            "hands-over" => Advice::DrainFaster,
+            "hands-over" | "polls" => Advice::DrainFaster,
             "one-another" => Advice::LargerPool,
+            "unanswered" if loss.is_lent => Advice::ReturnAlways,
             "unanswered" => Advice::Signal,
             _ => Advice::SpeedUpTask,
         },
@@ -219,9 +221,17 @@ fn of_withheld(loss: &WithheldLoss) -> Codes {
     }
 }
 
+/// `worker-* in Pool.giveBack`.
+fn who_and_where(by: &WokenBy) -> String {
+    match &by.at {
+        Some(at) => format!("{} in {at}", by.threads),
+        None => by.threads.clone(),
+    }
+}
+
 fn of_lock(lock: &GuiltyLock) -> Codes {
     let holder = match (&lock.woken_by, lock.holder_known_by) {
-        (Some(by), KnownBy::Unknown) => by.at.clone().unwrap_or_else(|| by.threads.clone()),
+        (Some(by), KnownBy::Unknown) => who_and_where(by),
         _ if lock.holder.is_empty() => lock.holders.clone(),
         _ => lock.holder.clone(),
     };
@@ -229,6 +239,8 @@ fn of_lock(lock: &GuiltyLock) -> Codes {
         Cause::Collections => (Kind::CollectsGarbage, Advice::LessGarbage),
         Cause::OwnerNotRunning => (Kind::Processors, Advice::FewerThreads),
         Cause::FewPermits => (Kind::Wait, Advice::LargerPool),
+        Cause::NotReturned => (Kind::NobodyAnswers, Advice::ReturnAlways),
+        Cause::FairHandOver => (Kind::Lock, Advice::Unfair),
         // Another thread initializes the class: that is no lock that code takes.
         Cause::Initialization => (Kind::Wait, Advice::InitializeEarlier),
         Cause::ManyAcquisitions | Cause::HandOver => (Kind::Lock, Advice::TakeLessOften),
@@ -250,23 +262,38 @@ fn of_lock(lock: &GuiltyLock) -> Codes {
     }
 }
 
-fn of_instead(instead: &Instead, overview: &Overview) -> Codes {
-    // What sleeps waits for nobody; but where nobody is free, others may wait for it.
-    // Virtual threads that wait have no carrier, and are not seen.
-    let is_free = !instead.has_virtual_threads
-        && overview.threads.idle_ns as f64 >= FREE * instead.sleep_ns as f64;
+fn of_instead(instead: &Instead) -> Codes {
     let (kind, advice) = match instead.activity {
         Activity::FewProcessors => (Kind::Processors, Advice::FewerThreads),
         Activity::Computing | Activity::ComputingOnSome => (Kind::Computes, Advice::ProfileCpu),
         Activity::Native => (Kind::Outside, Advice::LookOutside),
         Activity::Idle => (Kind::Idle, Advice::Nothing),
-        Activity::Sleeping if is_free => (Kind::Idle, Advice::Nothing),
+        Activity::AllBusy => return of_full_pool(instead),
+        // What sleeps waits for nobody; but others may wait for it.
+        Activity::Sleeping if instead.is_free => (Kind::Idle, Advice::Nothing),
         Activity::Sleeping | Activity::Waiting | Activity::Unknown => {
             (Kind::Unclear, Advice::RecordMore)
         }
     };
-    let name = instead.place.clone();
-    Codes { kind, waiter: name.clone(), name, advice, ..Codes::default() }
+    let waiter = instead.place.clone();
+    let name = match instead.calls.as_str() {
+        calls if !calls.is_empty() && kind == Kind::Outside => format!("{calls} in {waiter}"),
+        _ => waiter.clone(),
+    };
+    let waiter_own = instead.own_place.clone();
+    Codes { kind, name, waiter, waiter_own, advice, ..Codes::default() }
+}
+
+fn of_full_pool(instead: &Instead) -> Codes {
+    Codes {
+        kind: Kind::Wait,
+        name: instead.pool.clone(),
+        holder: instead.busy.clone(),
+        holder_own: instead.place.clone(),
+        advice: Advice::LargerPool,
+        certainty: Certainty::Estimated,
+        ..Codes::default()
+    }
 }
 
 /// Where the garbage collector takes more than locks do, and much.

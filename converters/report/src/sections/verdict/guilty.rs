@@ -1,9 +1,10 @@
 //! The lock with the most wait: who holds it, and why threads wait so long.
 
+mod cause;
+
 use super::{
     super::{
-        critical_sections,
-        estimate::{self, Moments},
+        critical_sections, estimate,
         shared::{mean, share},
         withheld::WokenBy,
     },
@@ -13,7 +14,7 @@ use super::{
 };
 use crate::{
     Findings,
-    findings::{LockRef, names},
+    findings::{LockRef, names, thread_group},
 };
 use serde::Serialize;
 use std::{
@@ -21,16 +22,11 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
 };
 use tyrion_formats::Owners;
-use tyrion_model::profile::BlameRow;
+use tyrion_model::profile::{BlameRow, WaitRow};
 use tyrion_wire::{WaitKind, cell::BUCKETS};
 
 /// Holds of less than this are short.
 const SHORT_HOLD_NS: f64 = 50_000.0;
-/// Holds explain waits if a wait is at most this many times as long as the holds of all
-/// other waiting threads, one after the other.
-const TIMES: f64 = 3.0;
-/// Rare holds are long if they are this many times as long as the others.
-const MUCH_LONGER: f64 = 10.0;
 /// From this share on, most waits are at one place.
 const MOST: f64 = 0.5;
 /// Where it was looked at random moments, who had a lock is told if that one was seen for so
@@ -57,6 +53,10 @@ pub enum Cause {
     Collections,
     /// A semaphore has too few permits, or threads keep them for too long.
     FewPermits,
+    /// Nearly all waits for a permit ended because their time was over: none was given back.
+    NotReturned,
+    /// It is fair and held for short times: with each turn the next thread has to be woken.
+    FairHandOver,
     /// A class was being initialized.
     Initialization,
     /// Holds were not recorded.
@@ -122,6 +122,9 @@ pub struct GuiltyLock {
     /// The innermost frame of the program's own code in the stack of most of the waits there.
     /// Empty if that is `waiter`, or if there is none, or none is known.
     pub waiter_own: String,
+    /// Most of the wait is at one place.
+    #[serde(skip)]
+    pub is_at_one_place: bool,
     /// The stacks are not of those who waited, but of those who released it.
     #[serde(skip)]
     pub is_of_releases: bool,
@@ -216,6 +219,7 @@ pub(super) fn find(findings: &Findings<'_>, machine: &Machine) -> Option<GuiltyL
     };
     let is_at_one_place = share(waiter_ns, waits.wait_ns) >= MOST;
     let is_monitor = kinds.iter().all(|(kind, _)| *kind == WaitKind::Monitor);
+    guilty.is_at_one_place = is_at_one_place;
     guilty.find_holder(findings, group, is_at_one_place && is_monitor);
     if guilty.holder_known_by == KnownBy::Unknown {
         guilty.woken_by = woken::by(findings, group, waits.wait_ns);
@@ -232,14 +236,29 @@ pub(super) fn find(findings: &Findings<'_>, machine: &Machine) -> Option<GuiltyL
         (KnownBy::Charged | KnownBy::Asked, _) => Certainty::Estimated,
         _ => Certainty::Inferred,
     };
-    guilty.cause = cause(&guilty, kinds.first()?.0, holds.as_ref(), machine);
+    guilty.cause = match cause::of(&guilty, kinds.first()?.0, holds.as_ref(), machine) {
+        Cause::FewPermits if cause::is_unanswered(findings, group) => Cause::NotReturned,
+        Cause::Unknown | Cause::ManyAcquisitions | Cause::HandOver
+            if guilty.turns_are_short() && cause::is_fair(findings, group) =>
+        {
+            Cause::FairHandOver
+        }
+        cause => cause,
+    };
     Some(guilty)
+}
+
+/// The waits for locks, without those that are for work.
+pub(super) fn contention<'f>(findings: &'f Findings<'_>) -> impl Iterator<Item = &'f WaitRow> {
+    let is_of_locks =
+        |it: &&WaitRow| findings.shows(it.kind) && !findings.for_work.is_row(it.stack, it.lock);
+    findings.profile().waits.iter().filter(is_of_locks)
 }
 
 /// The lock group with the most wait, and the waits of all.
 fn worst(findings: &Findings<'_>) -> Option<(u32, u64)> {
     let mut sums = vec![0u64; findings.groups.len()];
-    for wait in findings.profile().waits.iter().filter(|wait| findings.shows(wait.kind)) {
+    for wait in contention(findings) {
         if let Some(sum) = sums.get_mut(findings.groups.of(wait.lock) as usize) {
             *sum = sum.saturating_add(wait.wait_ns);
         }
@@ -251,9 +270,7 @@ fn worst(findings: &Findings<'_>) -> Option<(u32, u64)> {
 
 fn waits(findings: &Findings<'_>, group: u32) -> GroupWaits {
     let mut waits = GroupWaits::default();
-    let of_group = |lock| findings.groups.of(lock) == group;
-    let profile = findings.profile();
-    for wait in profile.waits.iter().filter(|it| findings.shows(it.kind) && of_group(it.lock)) {
+    for wait in contention(findings).filter(|it| findings.groups.of(it.lock) == group) {
         waits.contended = waits.contended.saturating_add(wait.count);
         for sum in [
             &mut waits.wait_ns,
@@ -319,11 +336,38 @@ fn own_above<'b>(
     };
     let frames = names::stack(findings.profile(), row.stack);
     let taken = frames.get(row.above as usize..).unwrap_or_default();
-    let own = findings.program.frame(taken).filter(|own| *own != place);
-    own.unwrap_or_default().to_owned()
+    let Some(own) = findings.program.place(taken) else { return String::new() };
+    let is_asked = findings.profile().is_blame_sampled && !findings.is_trace();
+    match own.split_once(" < ") {
+        // Which frame has taken it is not known: what is innermost may be a helper.
+        Some((innermost, caller)) if innermost == place && row.above == 0 && is_asked => {
+            caller.to_owned()
+        }
+        Some((innermost, _)) if innermost == place => String::new(),
+        Some((innermost, _)) => innermost.to_owned(),
+        None if own == place => String::new(),
+        None => own,
+    }
+}
+
+/// Whether threads of a group wait for a lock, or virtual threads do, which have many names.
+fn is_among_waiters(findings: &Findings<'_>, group: u32, holders: &str) -> bool {
+    let profile = findings.profile();
+    let is_one = |wait: &WaitRow| {
+        let thread = profile.threads.get(wait.thread as usize);
+        thread.is_some_and(|it| it.is_virtual)
+            || thread_group(&profile.thread_name(wait.thread)) == holders
+    };
+    contention(findings).any(|wait| findings.groups.of(wait.lock) == group && is_one(wait))
 }
 
 impl GuiltyLock {
+    /// Whether each turn takes so little that it is mostly to wake the next thread.
+    fn turns_are_short(&self) -> bool {
+        let ahead = self.waiting_threads.saturating_sub(1).max(1);
+        (self.mean_wait_ns as f64) < SHORT_HOLD_NS * ahead as f64
+    }
+
     /// Who holds it, as far as that is known.
     ///
     /// A lock of `java.util.concurrent` that does not name its owner may have none, such
@@ -369,6 +413,14 @@ impl GuiltyLock {
                 _ => KnownBy::OwnerAtStart,
             };
             (self.holders, self.holder_known_by) = (threads.to_owned(), known_by);
+            // If it is one of those that wait, it has taken the lock where they do.
+            let is_of_class = self.lock.initializes().is_some();
+            if self.is_at_one_place
+                && !is_of_class
+                && is_among_waiters(findings, group, &self.holders)
+            {
+                self.holder = self.waiter.clone();
+            }
         } else if one_place {
             (self.holder, self.holder_known_by) = (self.waiter.clone(), KnownBy::Inferred);
         }
@@ -403,38 +455,5 @@ impl GuiltyLock {
         self.mean_hold_error_ns = Some(error_ns.div_ceil(holds.acquisitions.max(1)));
         self.max_hold_ns = Some(holds.longest_ns);
         self.utilisation_share = (traced_ns != 0).then(|| share(holds.hold_ns, traced_ns));
-    }
-}
-
-/// Why threads wait for it. A wait lasts as long as the holds of the threads ahead in
-/// the queue, of which there are at most as many as threads wait; if it lasts much
-/// longer, shorter holds would not help.
-fn cause(lock: &GuiltyLock, kind: WaitKind, holds: Option<&Holds>, machine: &Machine) -> Cause {
-    if lock.lock.initializes().is_some() {
-        return Cause::Initialization;
-    }
-    if lock.in_collections_ns.is_some_and(|ns| share(ns, lock.wait_ns) >= MOST) {
-        return Cause::Collections;
-    }
-    if kind == WaitKind::Semaphore {
-        return Cause::FewPermits;
-    }
-    let Some(holds) = holds else {
-        return if machine.is_crowded() { Cause::OwnerNotRunning } else { Cause::Unknown };
-    };
-    let hold_ns = holds.hold_ns as f64 / holds.acquisitions as f64;
-    let (wait_ns, queue) = (lock.mean_wait_ns as f64, lock.waiting_threads.max(1) as f64);
-    let met_ns = Moments::of(&holds.histogram).met_ns();
-    // More threads would have waited at the same time than there are.
-    let is_impossible = lock.wait_ns as f64 > TIMES * queue * holds.hold_ns as f64;
-    if wait_ns <= TIMES * queue * hold_ns && !is_impossible {
-        return if hold_ns < SHORT_HOLD_NS { Cause::ManyAcquisitions } else { Cause::LongHolds };
-    }
-    if machine.is_short_of_processors() {
-        Cause::OwnerNotRunning
-    } else if wait_ns <= TIMES * met_ns && met_ns >= MUCH_LONGER * hold_ns {
-        Cause::RareLongHolds
-    } else {
-        Cause::HandOver
     }
 }

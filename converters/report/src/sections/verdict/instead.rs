@@ -1,7 +1,10 @@
 //! What takes a program's time if locks do not.
 
-use super::{super::overview::Overview, machine::Machine};
-use crate::{Findings, findings::names};
+use super::{super::overview::Overview, machine::Machine, meanwhile::meanwhile};
+use crate::{
+    Findings,
+    findings::{Pool, Snapshots, names},
+};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use tyrion_model::{
@@ -21,6 +24,10 @@ const ONE_CORE: f64 = 0.8;
 const ALL_CORES: f64 = 0.85;
 /// So little of the wait may be for something other than work in a program that is idle.
 const DOUBTFUL: f64 = 0.1;
+/// Who sleeps keeps nobody waiting if that is known of so much of the sleep,
+const FREE: f64 = 0.75;
+/// or if threads waited for work for this part of the time that others slept.
+const IDLE_TOO: f64 = 0.25;
 /// There are too few processors if this many times as many threads want to run as do.
 const TOO_MANY: f64 = 1.25;
 
@@ -43,6 +50,9 @@ pub enum Activity {
     Waiting,
     /// They wait for work.
     Idle,
+    /// All threads that take work are busy with it, and do not compute: what is to be done waits
+    /// for one of them.
+    AllBusy,
     /// This was not recorded.
     #[default]
     Unknown,
@@ -61,12 +71,19 @@ pub struct Instead {
     pub place: String,
     /// The share of that time that goes there.
     pub place_share: Option<f64>,
-    /// How long threads slept, all together, as far as they were seen.
+    /// What is called there, as far as that was seen: `java.net.Socket$SocketInputStream.read`.
+    pub calls: String,
+    /// The program's own code that called that, as far as it was seen. Empty if that is `place`.
     #[serde(skip)]
-    pub sleep_ns: u64,
-    /// Whether the logs tell of virtual threads.
+    pub own_place: String,
+    /// The threads that are all busy, and from where they take work. Empty if there are none.
+    pub pool: String,
+    /// The name of their group.
     #[serde(skip)]
-    pub has_virtual_threads: bool,
+    pub busy: String,
+    /// Whether who sleeps keeps nobody waiting, as far as that is known.
+    #[serde(skip)]
+    pub is_free: bool,
 }
 
 impl Instead {
@@ -78,11 +95,15 @@ impl Instead {
             Some(states) => sampled(states, machine),
             None => unsampled(findings, overview, machine),
         };
-        let (place, place_share) = match activity_state(activity) {
-            Some(state) if has_samples => hottest(findings, state),
-            Some(state) if states.is_some() => hottest_seen(findings, state),
-            _ => (String::new(), None),
-        };
+        let full = full_pool(findings).filter(|_| may_be_full(activity));
+        let activity = full.map_or(activity, |_| Activity::AllBusy);
+        let Hottest { place, share: place_share, calls, own: own_place } =
+            match (full, activity_state(activity)) {
+                (Some(pool), _) => of_threads(findings, &pool.threads),
+                (None, Some(state)) if has_samples => hottest(findings, state),
+                (None, Some(state)) if states.is_some() => hottest_seen(findings, state),
+                _ => Hottest::default(),
+            };
         let cores = machine.cores();
         // Snapshots that nobody asked for are few, but what is said of them has its figure.
         let is_short = activity == Activity::FewProcessors;
@@ -92,15 +113,17 @@ impl Instead {
             false => seen.filter(|_| is_short),
         };
         let sleep_ns = states.as_ref().map_or(0, |states| states.of_state(State::Sleeping));
-        let has_virtual_threads = findings.profile().threads.iter().any(|it| it.is_virtual);
         Instead {
             activity,
             cores,
             runnable_threads,
             place,
             place_share,
-            sleep_ns,
-            has_virtual_threads,
+            calls,
+            own_place,
+            pool: full.map(from_where).unwrap_or_default(),
+            busy: full.map(|pool| pool.threads.clone()).unwrap_or_default(),
+            is_free: is_free(findings, overview, sleep_ns),
         }
     }
 }
@@ -121,6 +144,10 @@ impl StateSums {
             false if findings.snapshots.rows.is_empty() => return None,
             false => State::ALL.map(|state| findings.snapshots.of_state(state)),
         };
+        let unmounted = State::ALL.map(|state| findings.snapshots.unmounted_in(state));
+        let both = by_state.iter().zip(unmounted);
+        let sums: Vec<u64> = both.map(|(seen, more)| seen.saturating_add(more)).collect();
+        let by_state = sums.try_into().unwrap_or(by_state);
         Some(StateSums { by_state, duration_ns })
     }
 
@@ -216,12 +243,74 @@ fn activity_state(activity: Activity) -> Option<State> {
         Activity::Native => Some(State::Native),
         Activity::Sleeping => Some(State::Sleeping),
         Activity::Waiting => Some(State::Waiting),
-        Activity::Idle | Activity::Unknown => None,
+        Activity::Idle | Activity::AllBusy | Activity::Unknown => None,
+    }
+}
+
+/// Whether threads that do this may all be busy with tasks.
+fn may_be_full(activity: Activity) -> bool {
+    matches!(activity, Activity::Sleeping | Activity::Waiting | Activity::Idle | Activity::Unknown)
+}
+
+/// Threads of which none is ever free: those that lived longest.
+pub(super) fn full_pool<'f>(findings: &'f Findings<'_>) -> Option<&'f Pool> {
+    let full = findings.pools.iter().filter(|pool| pool.is_never_free());
+    // Of equal ones the first by name.
+    full.rev().max_by_key(|pool| pool.lived_ns)
+}
+
+/// Which threads these are, and from where they take work.
+fn from_where(pool: &Pool) -> String {
+    match pool.place.as_str() {
+        "" => pool.threads.clone(),
+        place => format!("{} in {place}", pool.threads),
+    }
+}
+
+/// What a thread has to wait for before others have to wait for it is known of those that run
+/// nothing but the program's own loop, and of those that take work and are free now and then.
+fn is_free(findings: &Findings<'_>, overview: &Overview, sleep_ns: u64) -> bool {
+    let is_at_leisure =
+        |thread: &str| findings.pools.iter().any(|pool| pool.has(thread) && !pool.is_never_free());
+    let profile = findings.profile();
+    let known_ns = if profile.has_samples {
+        let samples = profile.samples.iter().filter(|it| it.state == State::Sleeping);
+        let known = samples.filter(|it| {
+            findings.program.is_own_thread(&names::stack(profile, it.stack))
+                || is_at_leisure(&profile.thread_name(it.thread))
+        });
+        known.fold(0, |sum: u64, it| sum.saturating_add(it.wall_ns))
+    } else {
+        let rows = findings.snapshots.rows.iter().filter(|row| row.state == State::Sleeping);
+        let known = rows.filter(|row| row.is_own_thread || is_at_leisure(&row.thread));
+        // Nobody waits for a virtual thread: there are as many as are needed.
+        let unmounted_ns = findings.snapshots.unmounted_in(State::Sleeping);
+        known.fold(unmounted_ns, |sum: u64, row| sum.saturating_add(row.wall_ns))
+    };
+    let has_unseen = profile.has_samples && profile.threads.iter().any(|it| it.is_virtual);
+    known_ns as f64 >= FREE * sleep_ns as f64
+        || !has_unseen && overview.threads.idle_ns as f64 >= IDLE_TOO * sleep_ns as f64
+}
+
+/// Where most of some time went.
+#[derive(Default)]
+struct Hottest {
+    place: String,
+    share: Option<f64>,
+    calls: String,
+    own: String,
+}
+
+/// Where threads mostly were when they had work.
+fn of_threads(findings: &Findings<'_>, threads: &str) -> Hottest {
+    match meanwhile(findings, threads) {
+        Some((place, share)) => Hottest { place, share: Some(share), ..Hottest::default() },
+        None => Hottest::default(),
     }
 }
 
 /// The method of the program with most time in a state, and its share.
-fn hottest(findings: &Findings<'_>, state: State) -> (String, Option<f64>) {
+fn hottest(findings: &Findings<'_>, state: State) -> Hottest {
     let profile = findings.profile();
     let mut sums: HashMap<u32, u64> = HashMap::new();
     let mut all_ns = 0u64;
@@ -238,25 +327,33 @@ fn hottest(findings: &Findings<'_>, state: State) -> (String, Option<f64>) {
     // Of equal ones the first by name.
     let most = named.max_by(|(a, x), (b, y)| a.cmp(b).then_with(|| y.cmp(x)));
     match most.filter(|(ns, _)| *ns != 0) {
-        Some((ns, name)) => (name, Some(ns as f64 / all_ns as f64)),
-        None => (String::new(), None),
+        Some((ns, place)) => {
+            Hottest { place, share: Some(ns as f64 / all_ns as f64), ..Hottest::default() }
+        }
+        None => Hottest::default(),
     }
 }
 
 /// The same in snapshots that nobody asked for.
-fn hottest_seen(findings: &Findings<'_>, state: State) -> (String, Option<f64>) {
-    let rows = findings.snapshots.rows.iter().filter(|row| row.state == state);
-    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
-    for row in rows {
+fn hottest_seen(findings: &Findings<'_>, state: State) -> Hottest {
+    let Snapshots { rows, unmounted } = &findings.snapshots;
+    let mut sums: BTreeMap<[&str; 3], u64> = BTreeMap::new();
+    for row in rows.iter().chain(unmounted).filter(|row| row.state == state) {
         let method = row.place.split('(').next().unwrap_or_default();
-        let sum = sums.entry(method).or_default();
+        let own = if row.own.starts_with(&row.place) { "" } else { &row.own };
+        let sum = sums.entry([method, &row.calls, own]).or_default();
         *sum = sum.saturating_add(row.wall_ns);
     }
     let all_ns = sums.values().fold(0u64, |sum, ns| sum.saturating_add(*ns));
-    let known = sums.into_iter().filter(|(place, _)| !place.is_empty());
+    let known = sums.into_iter().filter(|([place, ..], _)| !place.is_empty());
     // Of equal ones the first by name.
     match known.rev().max_by_key(|(_, ns)| *ns) {
-        Some((place, ns)) if ns != 0 => (place.to_owned(), Some(ns as f64 / all_ns as f64)),
-        _ => (String::new(), None),
+        Some(([place, calls, own], ns)) if ns != 0 => Hottest {
+            place: place.to_owned(),
+            share: Some(ns as f64 / all_ns as f64),
+            calls: calls.to_owned(),
+            own: own.to_owned(),
+        },
+        _ => Hottest::default(),
     }
 }

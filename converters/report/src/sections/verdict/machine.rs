@@ -91,7 +91,9 @@ impl Machine {
         let (Some(runnable), Some(processors)) = (self.runnable, self.processors) else {
             return false;
         };
-        self.is_short_of_processors() && runnable >= CROWDED * processors as f64
+        // Such a crowd is in its own way, whoever else is there.
+        (self.is_short_of_processors() || self.is_saturated())
+            && runnable >= CROWDED * processors as f64
     }
 
     /// Whether this program used all processors.

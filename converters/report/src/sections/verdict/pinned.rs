@@ -29,6 +29,9 @@ pub struct Pinned {
     pub own_place: String,
     /// The share of the pinned time that is there.
     pub place_share: f64,
+    /// How long carriers were kept in all, in ns.
+    #[serde(skip)]
+    pub wall_ns: u64,
 }
 
 /// How many carriers are pinned, if that is half of them or more.
@@ -53,6 +56,7 @@ pub(super) fn find(findings: &Findings<'_>) -> Option<Pinned> {
             _ => String::new(),
         },
         place_share: share(ns, all_ns),
+        wall_ns: all_ns,
     })
 }
 

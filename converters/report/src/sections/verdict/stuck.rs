@@ -6,12 +6,21 @@ use super::super::{
 };
 use crate::{
     Findings, ReportOptions,
-    findings::{life, names::place_in, thread_group},
+    findings::{
+        SnapshotRow, life,
+        names::place_in,
+        program::{ProgramCode, is_of_pool},
+        thread_group,
+    },
 };
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tyrion_formats::Recording;
-use tyrion_model::{describe::Names, withheld::Why};
+use tyrion_model::{
+    describe::Names,
+    profile::State,
+    withheld::{Why, lends},
+};
 use tyrion_wire::slot::Pending;
 
 /// A wait that is shorter is not long.
@@ -22,6 +31,8 @@ const LONG_NS: u64 = 10_000_000_000;
 const SEEN_NS: u64 = 200_000_000;
 /// All of it is much if it is more than this part of the recording.
 const MUCH: u64 = 4;
+/// And one for an answer if it lasted for this part.
+const PART_FOR_ANSWERS: u64 = 5;
 /// In between, a wait is long if it lasts for this part of the recording.
 const PART_OF_RECORDING: u64 = 10;
 
@@ -62,9 +73,11 @@ pub struct Unanswered {
     pub longest_ns: u64,
     /// Whether all of them are threads of the JDK's pools, which wait within their tasks.
     pub is_in_pool: bool,
-    /// Whether earlier waits there were ended by others that wait there: they gave back what
-    /// they had.
+    /// Whether earlier waits there were ended by others that wait there, or what is called says
+    /// that it is lent: whoever has it has to give it back.
     pub was_returned: bool,
+    /// Whether some wait for a second one in what they do with the first.
+    pub has_one_already: bool,
 }
 
 impl Stuck {
@@ -91,22 +104,48 @@ pub(super) fn find(findings: &Findings<'_>) -> Stuck {
     let ended = longest_ended(findings);
     let waits = findings.profile().waits.iter().filter(|wait| findings.shows(wait.kind));
     let ended_ns = waits.fold(0, |sum: u64, wait| sum.saturating_add(wait.wait_ns));
-    let locks = found.waiting.iter().filter(|it| it.state == "lock");
+    let is_lock = |it: &Waiting| {
+        let is_none = it.is_for_work || is_carrier(it) || waits_for_input(findings, it);
+        it.state == "lock" && !is_none
+    };
+    let locks = found.waiting.iter().filter(|it| is_lock(it));
     let pending_ns = locks.fold(0, |sum: u64, it| sum.saturating_add(it.waited_ns));
     let least_ns = findings.axis.duration_ns / MUCH;
     let is_long = |it: &Waiting| {
         // What had not ended may be all there is to see.
         if pending_ns > ended_ns.max(least_ns) && it.waited_ns >= SEEN_NS {
-            return it.state == "lock";
+            return is_lock(it);
         }
         let key = (it.lock.class.as_str(), it.lock.name.as_str());
         let usual_ns = findings.groups.find(key.0, key.1).and_then(|group| ended.get(&group));
-        it.state == "lock" && it.waited_ns >= long_ns(findings) && Some(&it.waited_ns) > usual_ns
+        is_lock(it) && it.waited_ns >= long_ns(findings) && Some(&it.waited_ns) > usual_ns
     };
     let waiting = found.waiting.iter().filter(|it| is_long(it)).cloned().collect();
     let is_unfinished = found.unfinished_logs != 0;
     let unanswered = unanswered(findings);
     Stuck { deadlock: longest, deadlocks, is_unfinished, behind, waiting, unanswered }
+}
+
+/// Whether it is the carrier of a virtual thread, whose wait it is.
+fn is_carrier(waiting: &Waiting) -> bool {
+    waiting.stack.iter().any(|frame| frame.starts_with("jdk.internal.vm.Continuation.run"))
+}
+
+/// Whether who has the lock was seen waiting for what comes in, where the other one waits for
+/// its turn.
+fn waits_for_input(findings: &Findings<'_>, waiting: &Waiting) -> bool {
+    let method = |frame: &str| frame.split('(').next().unwrap_or_default().to_owned();
+    let here = method(waiting.place());
+    let takes_input = |row: &&SnapshotRow| {
+        let receives =
+            row.calls.starts_with("java.net.Datagram") && row.calls.ends_with(".receive");
+        method(&row.place) == here && (row.state == State::Idle || receives)
+    };
+    let sum = |of: &dyn Fn(&&SnapshotRow) -> bool| {
+        let rows = findings.snapshots.of_threads(&waiting.owner).filter(|row| of(row));
+        rows.fold(0u64, |sum, row| sum.saturating_add(row.wall_ns))
+    };
+    !waiting.owner.is_empty() && share(sum(&takes_input), sum(&|_| true)) >= WHOLE_LIFE
 }
 
 /// A thread that does nothing else from its start to the end waits for the program's end, as
@@ -121,9 +160,9 @@ fn unanswered(findings: &Findings<'_>) -> Option<Unanswered> {
         let waited_ns = log.end_ns().saturating_sub(pending.start_ns);
         let judged = &findings.other_waits.judged;
         let of_log = (run as usize, log);
-        let is_asked = || judged.is_asked(of_log, pending.kind, pending.stack);
+        let is_asked = || judged.is_asked(of_log, (pending.kind, pending.stack, waited_ns));
         let is_shown = is_selected(findings.filter, log, &pending) && !is_blocked(&pending);
-        if !is_shown || waited_ns < long_ns(findings) || !is_asked() {
+        if !is_shown || waited_ns < unanswered_ns(findings) || !is_asked() {
             continue;
         }
         let crowd = places.entry(place_in(log, pending.stack)).or_default();
@@ -134,6 +173,7 @@ fn unanswered(findings: &Findings<'_>) -> Option<Unanswered> {
             crowd.own_place = own.unwrap_or_default();
         }
         crowd.add(log, &pending, waited_ns);
+        crowd.add_stack(&findings.program, Names(log).stack(pending.stack));
         let why = judged.why(of_log, pending.stack);
         crowd.was_returned |= why == Some(Why::OneAnother);
     }
@@ -161,6 +201,9 @@ struct Crowd {
     outside_pools: u64,
     is_whole_life: bool,
     was_returned: bool,
+    /// The program's own methods that wait, and those that have called them.
+    own: BTreeSet<String>,
+    outer: BTreeSet<String>,
 }
 
 impl Crowd {
@@ -175,9 +218,20 @@ impl Crowd {
         self.longest_ns = self.longest_ns.max(waited_ns);
         *self.groups.entry(thread_group(&thread)).or_default() += 1;
         self.class = lock_ref(log, pending.lock).class;
-        let is_in_pool = stack.iter().any(|frame| POOLS.iter().any(|pool| frame.starts_with(pool)));
+        let is_in_pool = stack.iter().any(|frame| is_of_pool(frame));
         self.outside_pools += u64::from(!is_in_pool);
         self.is_whole_life = share(waited_ns, lived_ns) >= WHOLE_LIFE;
+    }
+
+    /// What the stack tells of what is waited for.
+    fn add_stack(&mut self, program: &ProgramCode, frames: Vec<String>) {
+        self.was_returned |= frames.iter().any(|frame| lends(frame));
+        let method = |frame: &str| frame.split('(').next().unwrap_or_default().to_owned();
+        if let Some(own) = program.frame(&frames).map(str::to_owned) {
+            let outer = frames.iter().skip_while(|frame| **frame != own).skip(1);
+            self.outer.extend(outer.map(|frame| method(frame)));
+            self.own.insert(method(&own));
+        }
     }
 
     fn finish(self, place: String) -> Unanswered {
@@ -193,19 +247,19 @@ impl Crowd {
             longest_ns: self.longest_ns,
             is_in_pool: self.outside_pools == 0,
             was_returned: self.was_returned,
+            has_one_already: self.own.intersection(&self.outer).next().is_some(),
         }
     }
 }
 
-/// Where threads of the JDK's pools run tasks.
-const POOLS: [&str; 2] = [
-    "java.util.concurrent.ThreadPoolExecutor.runWorker(",
-    "java.util.concurrent.ForkJoinTask.doExec(",
-];
-
 /// The duration from which on a wait that has not ended is long.
 fn long_ns(findings: &Findings<'_>) -> u64 {
     (findings.axis.duration_ns / PART_OF_RECORDING).clamp(LEAST_NS, LONG_NS)
+}
+
+/// The same of one for what was asked for: answers may take some time.
+fn unanswered_ns(findings: &Findings<'_>) -> u64 {
+    (findings.axis.duration_ns / PART_FOR_ANSWERS).clamp(LEAST_NS, LONG_NS)
 }
 
 /// The longest wait that ended, by lock group: if waits of some seconds are usual, the

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod wakers;
+mod work;
 
 use super::*;
 use crate::{
@@ -96,6 +97,8 @@ fn locks_of_the_jdk_say_who_had_them() {
 fn traced((count, wait_ns): (u64, u64), holds: &[u64], cpu_ns: u64) -> Verdict {
     let metadata = [("mode", "trace"), ("hold", "all"), ("processors", "2")];
     let mut log = Crafted::with(LENGTH_NS, &metadata);
+    // Not only when all begins.
+    log.pass(3 * S);
     for nth in 0..count {
         log.pass(wait_ns + 1_000);
         log.wait(&format!("teller-{}", nth % 2), APPEND, JOURNAL, wait_ns, "");
@@ -313,6 +316,8 @@ fn who_is_not_answered_comes_before_what_was_lost() {
 fn locks_are_excused_only_where_hardly_anybody_waits() {
     let lost = |count: u64, others: usize| {
         let mut log = Crafted::new(LENGTH_NS);
+        // Not only when all begins.
+        log.pass(2 * S + S / 2);
         tellers(&mut log, APPEND, JOURNAL, count, 2 * MS);
         for other in 0..others {
             log.wait(&format!("other-{other}x"), READ, CACHE, 1, "");

@@ -1,19 +1,20 @@
 //! Waits that are not for a lock, but keep threads from work: a verdict on locks alone
 //! would miss them.
 
-use super::super::{
-    overview::{Overview, PhaseRow},
-    shared::share,
-    wait_chains::is_chained,
-    withheld::WokenBy,
+use super::{
+    super::{
+        overview::{Overview, PhaseRow},
+        shared::share,
+        wait_chains::is_chained,
+        withheld::WokenBy,
+    },
+    meanwhile::meanwhile,
+    served,
 };
-use crate::{
-    Findings,
-    findings::{ChainEnd, names, thread_group},
-};
+use crate::{Findings, findings::ChainEnd};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tyrion_model::{profile::State, withheld};
+use tyrion_model::withheld;
 
 /// What was lost to waits that are not for a lock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -49,6 +50,13 @@ pub struct WithheldLoss {
     pub meanwhile: String,
     /// The share of that time in which they were there.
     pub meanwhile_share: f64,
+    /// The threads that most likely have to do what these wait for. Where it is not known who
+    /// ended the waits, they wait for the same elsewhere, or run the code in which these wait;
+    /// else they are never free, and those that ended the waits are. Empty if there are none.
+    pub served_by: String,
+    /// Whether what is waited for has to be given back, by how methods are called.
+    #[serde(skip)]
+    pub is_lent: bool,
     /// The threads that most of these waits, at all places, are for in the end, if whoever ends
     /// them waits for others. `null` if these are less than a quarter of the waits, or not
     /// known.
@@ -85,7 +93,15 @@ pub(super) fn find(findings: &Findings<'_>, overview: &Overview) -> Option<Withh
     };
     let at = |by: &WokenBy| own(&by.stack, by.at.as_deref().unwrap_or_default());
     let waker_own = woken_by.as_ref().map(at).unwrap_or_default();
-    let meanwhile = woken_by.as_ref().and_then(|by| meanwhile(findings, &by.threads));
+    let served_by = match &woken_by {
+        Some(by) => served::by_pool(findings, &by.threads).unwrap_or_default(),
+        None => served::by(findings, most, of_most).unwrap_or_default(),
+    };
+    let by = match (served_by.as_str(), &woken_by) {
+        ("", Some(by)) => by.threads.as_str(),
+        (server, _) => server,
+    };
+    let meanwhile = meanwhile(findings, by).filter(|_| !by.is_empty());
     let (meanwhile, meanwhile_share) = meanwhile.unwrap_or_default();
     Some(WithheldLoss {
         waits: overview.withheld.waits,
@@ -106,41 +122,10 @@ pub(super) fn find(findings: &Findings<'_>, overview: &Overview) -> Option<Withh
         waker_own,
         meanwhile,
         meanwhile_share,
+        served_by,
+        is_lent: of_most.hottest.0.iter().any(|frame| withheld::lends(frame)),
         root: root(findings, wait_ns),
     })
-}
-
-/// Where these threads mostly were when they had work, and the share of that time, from
-/// samples, or else from the snapshots that nobody asked for. They are a group, or one thread.
-fn meanwhile(findings: &Findings<'_>, threads: &str) -> Option<(String, f64)> {
-    let profile = findings.profile();
-    let mut places: BTreeMap<String, u64> = BTreeMap::new();
-    let mut add = |place: String, wall_ns: u64| {
-        let sum = places.entry(place).or_default();
-        *sum = sum.saturating_add(wall_ns);
-    };
-    let is_of = |thread: u32| {
-        let name = profile.thread_name(thread);
-        name == threads || thread_group(&name) == threads
-    };
-    for sample in profile.samples.iter().filter(|it| it.state != State::Idle && is_of(it.thread)) {
-        let frames = names::stack(profile, sample.stack);
-        let own = || names::own_frame(profile, sample.stack).map(|at| names::frame(profile, at));
-        add(findings.program.place(&frames).or_else(own).unwrap_or_default(), sample.wall_ns);
-    }
-    if !profile.has_samples {
-        let at_work = findings.snapshots.of_threads(threads);
-        for row in at_work.filter(|row| row.state != State::Idle) {
-            let place = if row.own.is_empty() { &row.place } else { &row.own };
-            add(place.clone(), row.wall_ns);
-        }
-    }
-    let all_ns = places.values().fold(0, |sum: u64, ns| sum.saturating_add(*ns));
-    let known = places.into_iter().filter(|(place, _)| !place.is_empty());
-    // Of equal ones the first by name.
-    let (place, ns) = known.rev().max_by_key(|(_, ns)| *ns)?;
-    let part = share(ns, all_ns);
-    (part >= LEAST).then_some((place, part))
 }
 
 /// Who ran at the end of most chains of more than one wait.

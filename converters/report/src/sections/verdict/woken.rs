@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Findings,
-    findings::{names, thread_group},
+    findings::{ChainEnd, LockRef, names, thread_group},
 };
 use std::{
     cmp::Reverse,
@@ -19,6 +19,8 @@ use std::{
 
 /// A smaller share of the waits is not worth a sentence.
 const LEAST: f64 = 0.25;
+/// From this share on, most waits are for a thread in the end.
+const MOST: f64 = 0.5;
 
 /// Waits that the threads of a group ended.
 #[derive(Default)]
@@ -34,6 +36,37 @@ struct EndedWaits {
 /// Which threads ended most of the waits for a lock group, which took so long in all. The
 /// place is that of most of the waits whose waker's stack was taken.
 pub(super) fn by(findings: &Findings<'_>, group: u32, all_ns: u64) -> Option<WokenBy> {
+    let ended = ended_by(findings, group, all_ns);
+    let in_the_end = root(findings, group, all_ns);
+    match (&ended, in_the_end) {
+        (Some(by), Some(root)) if thread_group(&by.threads) != root.threads => Some(root),
+        _ => ended,
+    }
+}
+
+/// The threads that most of the waits are for in the end, if whoever ends them waits for others.
+fn root(findings: &Findings<'_>, group: u32, all_ns: u64) -> Option<WokenBy> {
+    let lock = LockRef { id: 0, ..findings.groups.lock_ref(group) };
+    let mut roots: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    let chains = findings.chains.chains.iter().filter(|it| it.end == ChainEnd::Runs);
+    for chain in chains.filter(|it| it.steps.first().is_some_and(|step| step.lock == lock)) {
+        let (waits, ns) = roots.entry(&chain.root).or_default();
+        *waits = waits.saturating_add(chain.waits);
+        *ns = ns.saturating_add(chain.wait_ns);
+    }
+    // Of equal ones the first by name.
+    let (threads, (waits, wait_ns)) = roots.into_iter().rev().max_by_key(|(_, (_, ns))| *ns)?;
+    let (threads, wait_share) = (threads.to_owned(), share(wait_ns, all_ns));
+    (wait_share >= MOST && !threads.is_empty()).then(|| WokenBy {
+        threads,
+        waits,
+        wait_ns,
+        wait_share,
+        ..WokenBy::default()
+    })
+}
+
+fn ended_by(findings: &Findings<'_>, group: u32, all_ns: u64) -> Option<WokenBy> {
     let profile = findings.profile();
     let mut groups: BTreeMap<String, EndedWaits> = BTreeMap::new();
     let is_for_it = |kind, lock| findings.shows(kind) && findings.groups.of(lock) == group;

@@ -2,7 +2,7 @@
 
 use super::{
     super::{Activity, Instead, machine::Machine},
-    method,
+    both, name,
 };
 use crate::{Findings, cells::percent, findings::short_names::ShortNames};
 use tyrion_model::units::{counted, duration};
@@ -11,7 +11,10 @@ use tyrion_model::units::{counted, duration};
 pub(super) fn what(instead: &Instead, machine: &Machine, short: &ShortNames) -> String {
     let used = machine.used();
     let most = match instead.place_share {
-        Some(share) => format!("; most in {} ({})", method(&instead.place, short), percent(share)),
+        Some(share) => {
+            let place = both(&instead.place, short);
+            format!("; most in {} ({})", place.trim_end_matches(','), percent(share))
+        }
         None => String::new(),
     };
     let used = used.map(|used| format!(": it used {used}")).unwrap_or_default();
@@ -30,6 +33,10 @@ pub(super) fn what(instead: &Instead, machine: &Machine, short: &ShortNames) -> 
             format!("Instead, it waits, for work or for its own threads{used}")
         }
         Activity::Idle => format!("Instead, it waits for work{used}"),
+        Activity::AllBusy => format!(
+            "Instead, {} are all busy, and hardly ever free for what comes next",
+            name(&instead.busy)
+        ),
         Activity::Unknown if instead.runnable_threads.is_some() => {
             "Instead, its threads do several things, none of them most of the time".to_owned()
         }
@@ -76,6 +83,10 @@ pub(super) fn todo(instead: &Instead) -> String {
             "→ Profile its CPU time, and look for work that other threads could do."
         }
         Activity::Native => "→ Look at what it reads, writes or calls there.",
+        Activity::AllBusy => "→ Have more of these threads, or let them take less time there.",
+        Activity::Sleeping if instead.is_free => {
+            "→ There is nothing to do: no wait holds it up. Where it sleeps is its own choice."
+        }
         Activity::Sleeping => "→ Look at why it sleeps there.",
         Activity::Waiting if has_samples => "→ Look at what they wait for there.",
         Activity::Idle => "→ There is nothing to do.",

@@ -135,6 +135,15 @@ pub(super) fn advice(lock: &GuiltyLock, machine: &Machine, short: &ShortNames) -
         Cause::FewPermits => {
             format!("→ Give it more permits, or give them back sooner in {place}.")
         }
+        Cause::NotReturned => {
+            "→ Look for permits that were taken and not given back, as after an error.".to_owned()
+        }
+        Cause::FairHandOver => {
+            format!(
+                "→ Take a lock that is not fair, or take it less often: held briefly, but with each \
+                     turn the next thread has to be woken, and waits {wait}."
+            )
+        }
         Cause::Initialization => {
             "→ Do less while the class is initialized; it is waited for only once.".to_owned()
         }

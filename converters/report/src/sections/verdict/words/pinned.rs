@@ -7,7 +7,7 @@ use tyrion_model::units::counted;
 /// How many, where, and what to do.
 pub(super) fn lines(verdict: &Verdict, findings: &Findings<'_>) -> Vec<String> {
     let pinned = verdict.pinned.clone().unwrap_or_default();
-    let Pinned { carriers, pinned: on_average, place, own_place, place_share } = pinned;
+    let Pinned { carriers, pinned: on_average, place, own_place, place_share, .. } = pinned;
     let short = &findings.short_names;
     let place = called_from(method(&place, short), &own_place, short);
     let place = if place.is_empty() { "code of the JDK".to_owned() } else { place };

@@ -26,9 +26,13 @@ pub(super) fn lines(verdict: &Verdict, findings: &Findings<'_>) -> Vec<String> {
         class => format!("What they wait for is {}.", name(short.class(class))),
     };
     let todo = match (stuck.is_in_pool, stuck.was_returned) {
+        _ if stuck.has_one_already => {
+            "→ Threads wait for a second one while they have the first: have more of them than \
+             threads, or take one at a time."
+        }
         (_, true) => {
             "→ Look for what was taken and not given back, as after an error, or while more is \
-             waited for. Earlier waits there ended as others gave it back."
+             waited for."
         }
         (true, false) => {
             "→ Look whether what these tasks wait for needs a thread of the same pool: then have \

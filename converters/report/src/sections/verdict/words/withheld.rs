@@ -71,6 +71,9 @@ fn whom(loss: &WithheldLoss, short: &ShortNames) -> String {
             name(threads),
             percent(*wait_share)
         ),
+        (None, _) if !loss.served_by.is_empty() => {
+            format!("→ Look at what {} does: most likely they wait for it.", name(&loss.served_by))
+        }
         (None, Some(WokenBy { threads, at: Some(at), .. })) => format!(
             "→ Look at what {} does before {}, which these waits are for.",
             name(threads),
