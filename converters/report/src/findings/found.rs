@@ -226,6 +226,17 @@ impl Findings<'_> {
         !self.logs.is_empty() && self.logs.iter().all(|log| log.facts().lacks.waits)
     }
 
+    /// Of which locks a log has no waits because these were not recorded; `None` if all have all.
+    pub fn unrecorded_locks(&self) -> Option<&'static str> {
+        let lacks = || self.logs.iter().map(|log| log.facts().lacks);
+        match (lacks().any(|it| it.monitors), lacks().any(|it| it.parks)) {
+            (true, true) => Some("locks"),
+            (true, false) => Some("monitors"),
+            (false, true) => Some("locks of java.util.concurrent"),
+            (false, false) => None,
+        }
+    }
+
     /// Whether no log tells how long threads waited.
     pub fn lacks_durations(&self) -> bool {
         !self.logs.is_empty() && self.logs.iter().all(|log| log.facts().lacks.durations)

@@ -110,7 +110,7 @@ pub enum Finding {
 /// The answer.
 ///
 /// What slows the program, in at most five lines. [verdicts.md](verdicts.md) compares the
-/// verdict with the right answer for nine programs, and
+/// verdict with right answers, and
 /// [report.md](report.md#reading-the-verdict) says how to read it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Verdict {

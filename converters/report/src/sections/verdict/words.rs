@@ -93,12 +93,19 @@ pub(super) fn not_recorded(verdict: &mut Verdict, findings: &Findings<'_>, machi
 
 /// Writes the verdict if locks were recorded, but no waits.
 pub(super) fn only_held(verdict: &mut Verdict, findings: &Findings<'_>) {
-    let lines = vec![
-        "Whether locks slow this program is not known: the log tells who held them, not who waited."
-            .to_owned(),
-        "→ Look at which are held for long: section critical-sections.".to_owned(),
-    ];
-    finish(verdict, findings, lines);
+    let has_holds = findings.logs.iter().any(|log| log.capabilities().acquisitions);
+    let (known, todo) = match has_holds {
+        true => (
+            "the log tells who held them, not who waited.",
+            "→ Look at which are held for long: section critical-sections.",
+        ),
+        false => (
+            "waits for them were not recorded.",
+            "→ Record them; of Flight Recorder, the events jdk.JavaMonitorEnter and jdk.ThreadPark.",
+        ),
+    };
+    let line = format!("Whether locks slow this program is not known: {known}");
+    finish(verdict, findings, vec![line, todo.to_owned()]);
 }
 
 fn finish(verdict: &mut Verdict, findings: &Findings<'_>, mut lines: Vec<String>) {
@@ -230,6 +237,11 @@ fn loss(verdict: &Verdict, findings: &Findings<'_>) -> String {
     let part = format!("{} of the {whose} busy time", percent(share));
     let waits = format!("{} in {}", duration(verdict.wait_ns), counted(verdict.contended, "wait"));
     let line = match (verdict.finding, verdict.contended) {
+        (Finding::NotLocks, 0) if let Some(locks) = findings.unrecorded_locks() => {
+            return format!(
+                "Whether locks slow this program is not known: waits for {locks} were not recorded."
+            );
+        }
         (Finding::NotLocks, 0) => {
             return "Locks are not what slows this program: no thread waited for one.".to_owned();
         }

@@ -52,7 +52,9 @@ pub(super) fn what(instead: &Instead, machine: &Machine, short: &ShortNames) -> 
 /// The sources of this knowledge.
 pub(super) fn sources(findings: &Findings<'_>, machine: &Machine) -> String {
     let notes = &findings.aggregate.notes;
-    let waits = if notes.unknown_below_ns != 0 {
+    let waits = if let Some(locks) = findings.unrecorded_locks() {
+        format!("Waits for {locks} were not recorded.")
+    } else if notes.unknown_below_ns != 0 {
         format!("Waits below {} are not known.", duration(notes.unknown_below_ns))
     } else if notes.sampled_per_ns != 0 {
         format!("Waits were sampled, one per {} of waiting.", duration(notes.sampled_per_ns))
