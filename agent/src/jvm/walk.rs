@@ -61,6 +61,9 @@ const DIFFERENCES: u64 = 3;
 const JDKS: [u32; 8] = [8, 11, 17, 21, 25, 26, 27, 28];
 /// So many walks of another JDK must be as the JVM says before they are believed.
 const TRIAL: u64 = 10_000;
+/// One stack in this many is walked until then: what may not be there is read by the kernel, which
+/// takes some 0.2 ms for a stack.
+const TRIED_ONE_IN: u64 = 64;
 
 /// So many pieces of machine code and interpreted frames are searched for a method.
 const MOST_SEARCHED: usize = 64;
@@ -180,7 +183,7 @@ impl Walker {
         self.compares || self.counts.differ.load(Relaxed) < DIFFERENCES
     }
 
-    /// Whether all walks are compared, and none believed, since the JDK is one that was never
+    /// Whether walks are only compared, and none believed, since the JDK is one that was never
     /// seen.
     #[inline]
     pub fn is_on_trial(&self) -> bool {
@@ -335,10 +338,10 @@ impl Walker {
     /// Whether a walk is to be compared, before which so many were.
     #[inline]
     pub fn is_compared(&self, before: u64) -> bool {
-        self.compares
-            || before < FIRST_COMPARED
-            || before.is_multiple_of(COMPARED_ONE_IN)
-            || self.is_on_trial()
+        if self.is_on_trial() && !self.compares {
+            return before.is_multiple_of(TRIED_ONE_IN);
+        }
+        self.compares || before < FIRST_COMPARED || before.is_multiple_of(COMPARED_ONE_IN)
     }
 
     /// The JVM has told this stack, since a walk was not sure of it.
