@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 on_jdks!(holders: newest, everywhere all);
 on_jdks!(threads_together: ends, everywhere three);
-on_jdks!(outcomes: ends, everywhere all);
-on_jdks!(names: ends, everywhere all);
+on_jdks!(outcomes: extremes, everywhere all);
+on_jdks!(names: extremes, everywhere all);
 on_jdks!(conditions: ends, everywhere all);
 on_jdks!(two_virtual_threads: since(21));
 on_jdks!(many_virtual_threads: only(21), everywhere newest);

@@ -112,8 +112,11 @@ fn checked_by_the_jvm(jdk: &Jdk) {
     let done = running.finish();
     assert!(done.status.success(), "{}", err(&done));
     let complaints = ["WARNING in native", "WARNING: JNI", "FATAL ERROR"];
+    // The launcher of JDK 8 does that itself.
+    let is_its_own = |line: &str| jdk.major == 8 && line.contains(" CallStaticObjectMethod");
     for said in [running.stdout(), err(&done)] {
-        assert!(!complaints.iter().any(|complaint| said.contains(complaint)), "{said}");
+        let complains = |line: &str| complaints.iter().any(|complaint| line.contains(complaint));
+        assert!(!said.lines().any(|line| complains(line) && !is_its_own(line)), "{said}");
     }
     assert!(pauses(&running.log).len() >= TIMES);
 }

@@ -2,8 +2,8 @@
 //! prints, and every command reads them.
 
 use crate::support::{
-    Jdk, callgrind_parts, callgrind_sums, classes, collapsed_sum, dump, err, info, on_jdks, out,
-    output, root, run, stdout_of, text, tyrion, wait_for,
+    Jdk, callgrind_parts, callgrind_sums, collapsed_sum, dump, err, info, on_jdks, out, output,
+    root, run, stdout_of, text, tyrion, wait_for,
 };
 use serde_json::Value;
 use std::{
@@ -16,7 +16,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-on_jdks!(sums_are_those_of_jfr: newest, everywhere all);
+on_jdks!(sums_are_those_of_jfr: newest, everywhere since(11));
 on_jdks!(every_command_reads_it: one);
 on_jdks!(what_is_below_the_threshold_is_told: ends);
 on_jdks!(virtual_threads_have_their_names: newest, everywhere since(21));
@@ -38,7 +38,7 @@ fn recorded(jdk: &Jdk, settings: &str, file: &Path) -> Command {
         "-XX:StartFlightRecording=settings={settings},filename={},dumponexit=true",
         file.display()
     ));
-    java.args(["-Xmx32m", "-XX:+UseSerialGC", "-cp"]).arg(classes());
+    java.args(["-Xmx32m", "-XX:+UseSerialGC", "-cp"]).arg(jdk.classes());
     java
 }
 
@@ -74,7 +74,7 @@ type ByThread = BTreeMap<(String, String), JfrSums>;
 
 /// The waits, as the JDK's own tool prints them.
 fn printed(jdk: &Jdk, file: &Path) -> ByThread {
-    let mut jfr = Command::new(jdk.bin().join("jfr"));
+    let mut jfr = Command::new(jdk.jfr());
     jfr.args(["print", "--json", "--stack-depth", "1", "--events", &WAITS.join(",")]).arg(file);
     let printed: Value = serde_json::from_str(&stdout_of(&mut jfr)).unwrap();
     let mut sums = ByThread::new();
@@ -144,7 +144,7 @@ fn duration_ns(text: &str) -> u64 {
 
 /// How many events there are of a type, as `jfr summary` says.
 fn summarized(jdk: &Jdk, file: &Path) -> BTreeMap<String, u64> {
-    let mut jfr = Command::new(jdk.bin().join("jfr"));
+    let mut jfr = Command::new(jdk.jfr());
     let summary = stdout_of(jfr.arg("summary").arg(file));
     let line = |line: &str| {
         let mut words = line.split_whitespace();

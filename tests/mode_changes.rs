@@ -15,7 +15,7 @@ on_jdks!(locks_after_a_sample: one);
 on_jdks!(what_cannot_change: one);
 on_jdks!(parked_over_the_change: since(21));
 on_jdks!(classes_loaded_in_another_mode: two);
-on_jdks!(classes_without_probes_stay_as_they_are: ends, everywhere all);
+on_jdks!(classes_without_probes_stay_as_they_are: ends, everywhere since(11));
 on_jdks!(only_what_is_included_is_redefined: one);
 on_jdks!(trace_mode_that_cannot_begin: two);
 

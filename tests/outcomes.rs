@@ -3,7 +3,7 @@
 use crate::support::{Jdk, Program, Recording, assert_between, list, ms, number, on_jdks, threads};
 use serde_json::Value;
 
-on_jdks!(outcomes: ends, everywhere all);
+on_jdks!(outcomes: extremes, everywhere all);
 on_jdks!(locks_taken_again: ends, everywhere all);
 on_jdks!(names: ends, everywhere all);
 
@@ -35,7 +35,8 @@ pub fn check_outcomes(recording: &Recording) {
     }
 }
 
-/// After `notify` the JVM shows no second wait: it stays in `Object.wait`.
+/// After `notify` the JVM shows no second wait up to JDK 26: it stays in `Object.wait`. Later
+/// it does, but when exactly that one begins is not known.
 fn locks_taken_again(jdk: &Jdk) {
     for (variant, idle_kind, lock_kind) in [
         ("condition", "condition", Some("lock-reacquire")),
@@ -61,12 +62,15 @@ fn locks_taken_again(jdk: &Jdk) {
             check("idle", idle_ns, told("idle"));
             check("wait", lock_ns, told("wait"));
         } else {
-            check("total", idle_ns, told("total"));
+            let again_ns = if jdk.major > 26 { sum_of("monitor") } else { 0 };
+            assert!(again_ns > 0 || jdk.major <= 26, "{waits:?}");
+            check("total", idle_ns + again_ns, told("total"));
         }
         // Which no machine makes shorter.
         assert!(idle_ns + lock_ns >= ms(150), "{variant}: {idle_ns} and {lock_ns}");
         let contentions = recording.long_contentions().len();
-        let expected = usize::from(lock_kind == Some("monitor"));
+        let is_told = lock_kind == Some("monitor") || variant == "monitor" && jdk.major > 26;
+        let expected = usize::from(is_told);
         assert_eq!(contentions, expected, "{variant}: taking it again is a kind of its own");
     }
 }

@@ -6,12 +6,12 @@ use crate::support::{Jdk, Program, Recording, Report, Wait, list, number, on_jdk
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt};
 
-on_jdks!(owners_are_known: ends, everywhere all);
+on_jdks!(owners_are_known: extremes, everywhere all);
 on_jdks!(owners_are_known_attached: two, everywhere all);
 on_jdks!(virtual_owners_are_known: since(21));
 on_jdks!(waits_for_classes: ends, everywhere all);
-on_jdks!(code_of_holders_of_monitors: one, everywhere all);
-on_jdks!(code_of_holders_of_locks: everywhere all);
+on_jdks!(code_of_holders_of_monitors: one, everywhere since(11));
+on_jdks!(code_of_holders_of_locks: everywhere since(11));
 on_jdks!(only_deadlocks_are_deadlocks: one, everywhere all);
 on_jdks!(only_deadlocks_are_deadlocks_of_virtual_threads: newest, everywhere since(21));
 

@@ -221,7 +221,8 @@ fn messages_are_explained() {
 #[test]
 fn the_jdks_are_those_of_the_setup() {
     let source = read("tests/support/jdk.rs");
-    let (_, all) = source.split_once("($test:ident: all) => { on_jdks!(@on ").expect("all");
+    let (_, all) = source.split_once("($test:ident: all) => {").expect("all");
+    let (_, all) = all.split_once("on_jdks!(@on ").expect("its JDKs");
     let (all, _) = all.split_once(": $test").expect("its end");
     let all: Vec<&str> = all.split(' ').map(|name| name.trim_start_matches("jdk")).collect();
     let listed = stdout_of(setup("jdks.sh").arg("--list"));

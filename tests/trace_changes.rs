@@ -15,9 +15,9 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use tyrion_formats::Recording;
 
-on_jdks!(each_step_is_measured_as_asked: one, everywhere all);
-on_jdks!(classes_get_and_lose_their_probes: one, everywhere all);
-on_jdks!(nothing_is_lost_while_options_change: one, everywhere all);
+on_jdks!(each_step_is_measured_as_asked: one, everywhere since(11));
+on_jdks!(classes_get_and_lose_their_probes: one, everywhere since(11));
+on_jdks!(nothing_is_lost_while_options_change: one, everywhere since(11));
 on_jdks!(later_files_begin_with_what_changed: one);
 on_jdks!(what_was_asked_for_before_trace_mode_counts: one);
 

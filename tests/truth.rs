@@ -2,7 +2,7 @@
 
 use crate::support::{Jdk, Program, Wait, assert_between, list, ms, number, on_jdks, wait_line};
 
-on_jdks!(holders: ends, everywhere all);
+on_jdks!(holders: extremes, everywhere all);
 on_jdks!(threads_together: newest, everywhere all);
 on_jdks!(private_locks: two);
 on_jdks!(idle_threads: ends, everywhere all);

@@ -7,7 +7,7 @@ use crate::support::{
 use serde_json::Value;
 use std::path::Path;
 
-on_jdks!(each_wait_has_its_waker: ends, everywhere all);
+on_jdks!(each_wait_has_its_waker: extremes, everywhere all);
 on_jdks!(each_wait_has_its_waker_when_attached: ends, everywhere all);
 on_jdks!(notifiers_are_known_in_trace_mode: ends, everywhere all);
 on_jdks!(virtual_threads_have_wakers: newest, everywhere since(21));

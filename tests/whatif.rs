@@ -78,7 +78,7 @@ const TRIES: usize = 12;
 
 // A replay is not to be believed where other programs had the processors, so these
 // want a machine of their own.
-on_jdks!(a_lock_in_which_threads_sleep: everywhere two);
+on_jdks!(a_lock_in_which_threads_sleep: everywhere all);
 on_jdks!(a_lock_that_is_not_the_limit: everywhere two);
 
 fn whatif(arguments: &[&str]) -> std::process::Output {

@@ -130,9 +130,7 @@ impl Recorder {
     ) -> Recorder {
         Recorder {
             ti,
-            versions: MethodVersions::new(
-                ti.property("java.vm.specification.version").parse().ok(),
-            ),
+            versions: MethodVersions::new(ti.java_release()),
             walker,
             variables,
             fields,

@@ -1,7 +1,7 @@
 //! Locks of classes, of classes of the program's own, and views of one lock.
 
 use super::{IdentityProgram, WAYS, assert_none, labelled};
-use crate::support::{Jdk, Report, classes, list, number, on_jdks};
+use crate::support::{Jdk, Report, list, number, on_jdks};
 
 on_jdks!(class_locks: newest, everywhere all);
 on_jdks!(own_locks: ends, everywhere all);
@@ -10,7 +10,7 @@ on_jdks!(own_locks: ends, everywhere all);
 fn class_locks(jdk: &Jdk) {
     let mut wrong = Vec::new();
     for way in WAYS {
-        let subject = IdentityProgram::record(jdk, way, "ClassLocks", &classes());
+        let subject = IdentityProgram::record(jdk, way, "ClassLocks", &jdk.classes());
         wrong.extend(subject.differences(&[]));
         wrong.extend(subject.wrong_rows(&[
             labelled(&[1, 2, 3], &["tyrion.identity.ClassLocks"]),
@@ -37,7 +37,7 @@ fn class_locks(jdk: &Jdk) {
 fn own_locks(jdk: &Jdk) {
     let mut wrong = Vec::new();
     for way in WAYS {
-        let subject = IdentityProgram::record(jdk, way, "OwnLocks", &classes());
+        let subject = IdentityProgram::record(jdk, way, "OwnLocks", &jdk.classes());
         let waits: Vec<usize> = (1..=6).map(|place| subject.account.waits_at(place)).collect();
         assert_eq!(waits, [3, 3, 3, 3, 6, 5], "{:?}", subject.account);
         // Taken in its own class, too: where is left open.

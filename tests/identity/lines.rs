@@ -6,9 +6,7 @@ use super::{
 };
 use crate::{
     mode_changes::attach_to,
-    support::{
-        Jdk, RunningCommand, classes, instruments, needs, on_jdks, root, stdout_of, text, tyrion,
-    },
+    support::{Jdk, RunningCommand, instruments, needs, on_jdks, root, stdout_of, text, tyrion},
 };
 use std::{fs::File, path::Path, process::Command};
 
@@ -35,7 +33,7 @@ fn check_steps(jdk: &Jdk, mode: &str, first: &[&str], steps: &[(&str, &[&str])],
     let main = format!("Lines {}", names.join(" "));
     let folder = tempfile::tempdir().unwrap();
     let flag = format!("-Didentity.steps={}", text(folder.path()));
-    let program = way.program(jdk, &main, &classes()).flag(flag);
+    let program = way.program(jdk, &main, &jdk.classes()).flag(flag);
     let program = first.iter().fold(program, |program, option| program.option(option));
     let running: RunningCommand = program.start();
     for (step, options) in steps {
@@ -45,7 +43,7 @@ fn check_steps(jdk: &Jdk, mode: &str, first: &[&str], steps: &[(&str, &[&str])],
     }
     let recording = running.into_recording();
     let (logged, account) = (ProgramLog::open(&recording.log), Account::of(&recording.said));
-    let places = places::places(&classes(), "tyrion/identity/Lines");
+    let places = places::places(&jdk.classes(), "tyrion/identity/Lines");
     let prefix = "tyrion/identity/Lines";
     let checked =
         |account| LogExpectation { logged: &logged, account, places: &places, prefix, moved: &[] };
@@ -88,11 +86,11 @@ fn of_the_version_on_the_stack(jdk: &Jdk) {
     let mut wrong = Vec::new();
     for way in WAYS {
         let main = format!("Changing {}", text(&class));
-        let program = way.program(jdk, &main, &classes());
+        let program = way.program(jdk, &main, &jdk.classes());
         let recording = program.flag(format!("-javaagent:{}", text(&agent))).record();
         let (logged, account) = (ProgramLog::open(&recording.log), Account::of(&recording.said));
         let prefix = "tyrion/identity/Changed";
-        let mut all = places::places(&classes(), prefix);
+        let mut all = places::places(&jdk.classes(), prefix);
         all.extend(places::places(&variant, prefix));
         let waits: Vec<usize> =
             [1, 2, 3, 4, 11, 12, 13, 14].map(|place| account.waits_at(place)).to_vec();
@@ -122,7 +120,7 @@ fn in_outputs(jdk: &Jdk) {
         return;
     }
     let mut wrong = Vec::new();
-    for classes in [classes(), setup::stripped()] {
+    for classes in [jdk.classes(), setup::stripped()] {
         for way in WAYS.into_iter().filter(|way| !way.attached) {
             let subject = IdentityProgram::record(jdk, way, "OneLine", &classes);
             let folder = tempfile::tempdir().unwrap();

@@ -1,17 +1,17 @@
 //! Locks that a name does not tell apart, or that have two of them.
 
 use super::{ExpectedRow, IdentityProgram, WAYS, assert_none, labelled, setup};
-use crate::support::{Jdk, Report, classes, list, number, on_jdks, text_of};
+use crate::support::{Jdk, Report, list, number, on_jdks, text_of};
 use std::path::Path;
 
-on_jdks!(from_elsewhere: ends, everywhere all);
+on_jdks!(from_elsewhere: extremes, everywhere all);
 on_jdks!(from_elsewhere_without_variables: ends, everywhere all);
 on_jdks!(classes_of_one_simple_name: ends, everywhere all);
 
 fn from_elsewhere(jdk: &Jdk) {
     check_from_elsewhere(
         jdk,
-        &classes(),
+        &jdk.classes(),
         &[
             labelled(&[1], &["ofMap in ", "FromElsewhere.ofMap"]),
             labelled(&[2], &["ofList in ", "FromElsewhere.ofList"]),
@@ -63,10 +63,10 @@ fn check_from_elsewhere(jdk: &Jdk, classes: &Path, rows: &[ExpectedRow]) {
 fn classes_of_one_simple_name(jdk: &Jdk) {
     let mut wrong = Vec::new();
     for way in WAYS {
-        let mut subject = IdentityProgram::record(jdk, way, "SimpleNames", &classes());
+        let mut subject = IdentityProgram::record(jdk, way, "SimpleNames", &jdk.classes());
         for package in ["pa", "pb"] {
             let prefix = format!("tyrion/identity/{package}/");
-            subject.places.extend(super::places::places(&classes(), &format!("{prefix}Cache")));
+            subject.places.extend(super::places::places(&jdk.classes(), &format!("{prefix}Cache")));
         }
         subject.prefix = "tyrion/identity/p".to_owned();
         wrong.extend(subject.differences(&[]));

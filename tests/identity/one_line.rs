@@ -1,14 +1,14 @@
 //! Two locks on one line, and in methods without lines.
 
 use super::{IdentityProgram, WAYS, assert_none, labelled, setup};
-use crate::support::{Jdk, classes, on_jdks};
+use crate::support::{Jdk, on_jdks};
 use std::path::Path;
 
 on_jdks!(on_one_line: newest, everywhere all);
 on_jdks!(without_lines: newest, everywhere all);
 
 fn on_one_line(jdk: &Jdk) {
-    check(jdk, &classes());
+    check(jdk, &jdk.classes());
 }
 
 fn without_lines(jdk: &Jdk) {

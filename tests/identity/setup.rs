@@ -21,7 +21,7 @@ pub fn javac(options: &[&str], class_path: &[&Path], sources: &[PathBuf], into: 
     let mut javac = Command::new(root().join("target/jdks/javac"));
     // It lives too short a time for more.
     javac.args(["-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC"]);
-    javac.args(["--release", "11", "-encoding", "UTF-8", "-nowarn", "-proc:none"]).args(options);
+    javac.args(["--release", "8", "-encoding", "UTF-8", "-nowarn", "-proc:none"]).args(options);
     javac.args(["-cp", &path.join(":"), "-d"]).arg(into).arg(format!("@{}", text(list.path())));
     let done = output(&mut javac);
     assert!(done.status.success(), "{javac:?}: {}", String::from_utf8_lossy(&done.stderr));

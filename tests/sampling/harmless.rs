@@ -11,7 +11,7 @@ use std::{
 };
 
 on_jdks!(killed: one);
-on_jdks!(crowd: newest, everywhere all);
+on_jdks!(crowd: edges, everywhere all);
 on_jdks!(no_class_is_changed: one);
 on_jdks!(threads_left_out: one);
 on_jdks!(many_threads: newest, everywhere three);

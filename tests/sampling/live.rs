@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-on_jdks!(sampled: ends, everywhere three);
+on_jdks!(sampled: extremes, everywhere all);
 on_jdks!(log_kept: only(21));
 on_jdks!(sampled_while_recording: one);
 on_jdks!(paused_and_resumed: one);

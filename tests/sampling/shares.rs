@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-on_jdks!(alone: everywhere three);
+on_jdks!(alone: everywhere all);
 on_jdks!(with_contention: everywhere two);
 
 /// How far a share may be from the truth.

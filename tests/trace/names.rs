@@ -2,7 +2,7 @@
 
 use crate::support::{Jdk, Program, on_jdks, stdout_of, tyrion};
 
-on_jdks!(of_taken_locks: ends, everywhere all);
+on_jdks!(of_taken_locks: extremes, everywhere all);
 on_jdks!(of_contended_locks: newest, everywhere all);
 
 fn of_taken_locks(jdk: &Jdk) {

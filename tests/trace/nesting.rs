@@ -4,7 +4,7 @@ use crate::support::{Jdk, Program, Recording, TraceLog, on_jdks};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-on_jdks!(pairs: ends, everywhere all);
+on_jdks!(pairs: extremes, everywhere all);
 on_jdks!(pairs_without_identity: two);
 on_jdks!(what_is_only_tried: ends, everywhere all);
 

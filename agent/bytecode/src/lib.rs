@@ -17,6 +17,7 @@ mod plan;
 mod pool;
 mod pool_writer;
 mod reader;
+mod renamed;
 
 pub use class::{ClassFile, Method};
 pub use code::{Code, Handler, Variable, calls_static, code_print};
@@ -26,3 +27,4 @@ pub use instrument::{Instrumented, Left, Moved, Shifts, instrument};
 pub use jstr::JStr;
 pub use plan::{Around, Exit, Member, MethodPlan, Op, Pc, Protected, Reason};
 pub use pool::{ConstantPool, MemberRef};
+pub use renamed::renamed;

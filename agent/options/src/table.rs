@@ -46,9 +46,9 @@ options! {
             name: "depth", value_name: "FRAMES", ..USUAL
         }
         /// How the stacks of threads that wait for locks, or hold them, are found: fast
-        /// (by the agent itself, from frame to frame, if this JVM is one of those whose
-        /// structures it knows: JDK 11, 17, 21 and 25 on x86-64), jvmti (always with
-        /// GetStackTrace), compare (in both ways, to compare the results), or auto (fast)
+        /// (by the agent itself, from frame to frame, on x86-64: on JDK 8, 11, 17, 21 and 25 to
+        /// 28 from the start, on others once 10 000 stacks were as the JVM says), jvmti (always
+        /// with GetStackTrace), compare (in both ways, to compare the results), or auto (fast)
         walk: Walk = Walk::Auto => Choice(&[
             ("auto", Walk::Auto),
             ("fast", Walk::Fast),

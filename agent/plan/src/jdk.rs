@@ -9,10 +9,14 @@ pub enum JdkClass {
     Synchronizer,
     /// `AbstractQueuedLongSynchronizer`: slow paths.
     LongSynchronizer,
-    /// `StampedLock`: slow paths, and parks on JDK 11; acquisitions and releases.
+    /// `StampedLock`: slow paths, and parks up to JDK 11; acquisitions and releases.
     StampedLock,
     /// `Thread`: later names.
     Thread,
+    /// `ForkJoinPool`: parks on JDK 8.
+    ForkJoinPool,
+    /// `Exchanger`: likewise.
+    Exchanger,
     /// `ReentrantLock`: acquisitions and releases.
     ReentrantLock,
     /// The read lock of `ReentrantReadWriteLock`: the same.
@@ -29,12 +33,14 @@ pub enum JdkClass {
 
 impl JdkClass {
     /// All of them.
-    pub const ALL: [JdkClass; 11] = [
+    pub const ALL: [JdkClass; 13] = [
         JdkClass::LockSupport,
         JdkClass::Synchronizer,
         JdkClass::LongSynchronizer,
         JdkClass::StampedLock,
         JdkClass::Thread,
+        JdkClass::ForkJoinPool,
+        JdkClass::Exchanger,
         JdkClass::ReentrantLock,
         JdkClass::ReadLock,
         JdkClass::WriteLock,
@@ -53,6 +59,8 @@ impl JdkClass {
             }
             JdkClass::StampedLock => "java/util/concurrent/locks/StampedLock",
             JdkClass::Thread => "java/lang/Thread",
+            JdkClass::ForkJoinPool => "java/util/concurrent/ForkJoinPool",
+            JdkClass::Exchanger => "java/util/concurrent/Exchanger",
             JdkClass::ReentrantLock => "java/util/concurrent/locks/ReentrantLock",
             JdkClass::ReadLock => "java/util/concurrent/locks/ReentrantReadWriteLock$ReadLock",
             JdkClass::WriteLock => "java/util/concurrent/locks/ReentrantReadWriteLock$WriteLock",

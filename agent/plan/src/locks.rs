@@ -1,5 +1,5 @@
 //! Which probes go where in the locks of `java.util.concurrent`: those that
-//! the application calls, on JDK 11 to 25.
+//! the application calls, on JDK 8 to 28.
 //!
 //! An acquisition is seen when the method that takes the lock returns, and
 //! only if it returns normally; a release when the method that does it is
@@ -41,6 +41,8 @@ enum Does {
     /// Returns the stamp of another mode, or 0; no kind where that is no lock.
     Converts(Option<WaitKind>),
     Releases(WaitKind),
+    /// Releases whatever is held, unless it leaves that to other methods of the class.
+    ReleasesAny,
     Waits,
 }
 
@@ -118,7 +120,7 @@ fn does(class: JdkClass, name: &str, descriptor: &str) -> Option<Does> {
             ("unlockWrite" | "tryUnlockWrite" | "unstampedUnlockWrite", _) => {
                 Some(Does::Releases(write))
             }
-            // `unlock(long)` calls one of the above.
+            ("unlock", "V") => Some(Does::ReleasesAny),
             _ => None,
         },
         JdkClass::Condition | JdkClass::LongCondition => {
@@ -136,7 +138,7 @@ pub fn taken(class: JdkClass, name: &[u8], descriptor: &[u8]) -> Option<WaitKind
     match does(class, text(name)?, text(descriptor)?)? {
         Does::Acquires(kind) | Does::Tries(kind, _) | Does::Stamps(kind, _) => Some(kind),
         Does::Converts(kind) => kind,
-        Does::Releases(_) | Does::Waits => None,
+        Does::Releases(_) | Does::ReleasesAny | Does::Waits => None,
     }
 }
 
@@ -187,6 +189,11 @@ pub fn plan(class: JdkClass, method: &Method<'_, '_>) -> Option<MethodPlan> {
         Does::Releases(kind) => {
             MethodPlan { entry: tell(&[], kind, probe::RELEASED), ..MethodPlan::default() }
         }
+        // On JDK 8 it does all by itself; later it calls one of the methods that release one kind.
+        Does::ReleasesAny if calls_release(&method.code().ok()??)? => return None,
+        Does::ReleasesAny => {
+            MethodPlan { entry: tell_code(&[], 0, probe::RELEASED), ..MethodPlan::default() }
+        }
         Does::Waits => {
             let tell = |probe: Member| [&lock[..], &[Op::InvokeStatic(probe)]].concat();
             MethodPlan {
@@ -199,6 +206,20 @@ pub fn plan(class: JdkClass, method: &Method<'_, '_>) -> Option<MethodPlan> {
             }
         }
     })
+}
+
+/// Whether a method of `StampedLock` calls one that releases it.
+fn calls_release(code: &Code<'_, '_>) -> Option<bool> {
+    for instruction in code.instructions() {
+        let Ok(Some(called)) = code.member(&instruction.ok()?) else { continue };
+        let (name, descriptor) = (called.name.to_string(), called.descriptor.to_string());
+        if called.owner == JdkClass::StampedLock.name()
+            && matches!(does(JdkClass::StampedLock, &name, &descriptor), Some(Does::Releases(_)))
+        {
+            return Some(true);
+        }
+    }
+    Some(false)
 }
 
 /// Some methods of `StampedLock` start with another one of them, and go on if that fails: what
@@ -270,7 +291,7 @@ mod tests {
         );
         assert_eq!(stamped("tryConvertToOptimisticRead", "(J)J"), Some(Does::Converts(None)));
         assert_eq!(stamped("tryWriteLock", "(J)J"), None);
-        assert_eq!(stamped("unlock", "(J)V"), None);
+        assert_eq!(stamped("unlock", "(J)V"), Some(Does::ReleasesAny));
         assert_eq!(stamped("unlockRead", "(J)V"), Some(Does::Releases(WaitKind::LockRead)));
         assert_eq!(does(JdkClass::Condition, "awaitNanos", "(J)J"), Some(Does::Waits));
     }

@@ -9,7 +9,9 @@
 
 use crate::{JdkClass, probe::wait as probe};
 use thiserror::Error;
-use tyrion_bytecode::{ClassError, ClassFile, Exit, Member, Method, MethodPlan, Op, instrument};
+use tyrion_bytecode::{
+    ClassError, ClassFile, Exit, Member, Method, MethodPlan, Op, Pc, instrument,
+};
 
 /// The classes that get these probes.
 pub const CLASSES: [JdkClass; 5] = [
@@ -19,6 +21,10 @@ pub const CLASSES: [JdkClass; 5] = [
     JdkClass::StampedLock,
     JdkClass::Thread,
 ];
+
+/// The classes that get them on JDK 8 alone, since there they park by themselves. They are not to
+/// be initialized for that: `ForkJoinPool` reads settings then, which the program may make first.
+pub const CLASSES_OF_8: [JdkClass; 2] = [JdkClass::ForkJoinPool, JdkClass::Exchanger];
 
 /// A class of the JDK with its probes.
 pub struct Probed {
@@ -63,12 +69,13 @@ pub fn plan(class: JdkClass, method: &Method<'_, '_>) -> Option<MethodPlan> {
         JdkClass::Synchronizer | JdkClass::LongSynchronizer => {
             slow_path(method).or_else(|| transfer(method))?
         }
-        // The slow paths of JDK 11's StampedLock park by themselves.
+        // The slow paths of JDK 8's and 11's StampedLock park by themselves.
         JdkClass::StampedLock => {
             let parks = around_parks(method)?;
             let path = slow_path(method).unwrap_or_default();
             MethodPlan { before: parks.before, after: parks.after, ..path }
         }
+        JdkClass::ForkJoinPool | JdkClass::Exchanger => around_parks(method)?,
         JdkClass::Thread => after_rename(method)?,
         _ => return None,
     };
@@ -80,8 +87,34 @@ pub fn plan_with_wakers(class: JdkClass, method: &Method<'_, '_>) -> Option<Meth
     let of_waits = plan(class, method);
     match class {
         JdkClass::LockSupport => unpark(method).or(of_waits),
+        // On JDK 8 these end waits by themselves, too.
+        JdkClass::StampedLock | JdkClass::ForkJoinPool | JdkClass::Exchanger => {
+            let before = before_unparks(method)?;
+            if before.is_empty() {
+                return of_waits;
+            }
+            let mut plan = of_waits.unwrap_or_default();
+            plan.before.extend(before);
+            plan.before.sort_by_key(|(pc, _)| *pc);
+            Some(plan)
+        }
         _ => of_waits,
     }
+}
+
+/// What is called before a method calls `Unsafe.unpark`, by place.
+fn before_unparks(method: &Method<'_, '_>) -> Option<Vec<(Pc, Vec<Op>)>> {
+    let code = method.code().ok()??;
+    let mut all = Vec::new();
+    for instruction in code.instructions() {
+        let instruction = instruction.ok()?;
+        let Ok(Some(member)) = code.member(&instruction) else { continue };
+        if member.owner == "sun/misc/Unsafe" && member.name == "unpark" {
+            let ops = [vec![Op::Dup], call_with_thread(probe::UNPARKS).to_vec()].concat();
+            all.push((instruction.pc(), ops));
+        }
+    }
+    Some(all)
 }
 
 fn call(probe: Member) -> Op {

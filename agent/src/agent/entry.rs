@@ -25,7 +25,7 @@ pub unsafe extern "system" fn Agent_OnLoad(
         // SAFETY: the JVM passes its own pointer and a text or null.
         let (vm, options) = unsafe { (Vm::new(vm), text(options)) };
         let Some(ti) = vm.jvmti() else {
-            say("this JVM has no JVMTI 11; it runs unprofiled");
+            say("this JVM is older than JDK 8; it runs unprofiled");
             return JNI_OK;
         };
         match start::load((ti, callbacks::table), &options) {
@@ -58,7 +58,7 @@ pub unsafe extern "system" fn Agent_OnAttach(
         let (vm, options) = unsafe { (Vm::new(vm), text(options)) };
         match vm.jvmti() {
             Some(ti) => attach::attach(vm, (ti, callbacks::table), &options),
-            None => say("this JVM has no JVMTI 11; it runs unprofiled"),
+            None => say("this JVM is older than JDK 8; it runs unprofiled"),
         }
         // Never anything else: HotSpot would unload the library, with threads
         // and events still in it.

@@ -66,8 +66,7 @@ static IS_DEAR: AtomicBool = AtomicBool::new(false);
 /// may change some.
 pub fn redefinition_is_dear(ti: Ti, is_unannounced: bool) {
     const CHEAP_SINCE: u32 = 25;
-    let version = ti.property("java.vm.specification.version").parse::<u32>();
-    let is_dear = is_unannounced && version.is_ok_and(|version| version < CHEAP_SINCE);
+    let is_dear = is_unannounced && ti.java_release().is_some_and(|release| release < CHEAP_SINCE);
     IS_DEAR.store(is_dear, Relaxed);
 }
 
@@ -129,11 +128,12 @@ pub fn records_parks() -> bool {
 /// called.
 pub fn replace_now(ti: Ti, java: Java) {
     let Some(stand_ins) = STAND_INS.get() else { return };
-    let outcome = replace(ti, java, &park_replacement(stand_ins.park));
+    let class = setup::unsafe_class(java);
+    let outcome = replace(ti, java, &park_replacement(class, stand_ins.park));
     if outcome.is_ok() {
         if WAKERS.load(Relaxed) {
             // Without it, it is not known who ends waits.
-            let _ = replace(ti, java, &unpark_replacement(stand_ins.unpark));
+            let _ = replace(ti, java, &unpark_replacement(class, stand_ins.unpark));
         }
         // Without it, threads keep the names that they had first.
         let _ = replace(ti, java, &name_replacement(stand_ins.set_native_name));
@@ -141,9 +141,9 @@ pub fn replace_now(ti: Ti, java: Java) {
     *lock(&OUTCOME) = Some(outcome);
 }
 
-fn park_replacement(park: Park) -> Replacement {
+fn park_replacement(class: &'static str, park: Park) -> Replacement {
     Replacement {
-        class: "jdk/internal/misc/Unsafe",
+        class,
         name: c"park",
         descriptor: c"(ZJ)V",
         code: park as *mut c_void,
@@ -154,9 +154,9 @@ fn park_replacement(park: Park) -> Replacement {
     }
 }
 
-fn unpark_replacement(unpark: Unpark) -> Replacement {
+fn unpark_replacement(class: &'static str, unpark: Unpark) -> Replacement {
     Replacement {
-        class: "jdk/internal/misc/Unsafe",
+        class,
         name: c"unpark",
         descriptor: c"(Ljava/lang/Object;)V",
         code: unpark as *mut c_void,

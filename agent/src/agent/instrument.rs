@@ -19,7 +19,10 @@ use std::{
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 use tyrion_bytecode::Method;
-use tyrion_plan::{JdkClass, probe, waits};
+use tyrion_plan::{
+    JdkClass, probe,
+    waits::{self, NoProbes},
+};
 
 const HOOK: jvmti::jvmtiEvent = jvmti::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK;
 
@@ -118,6 +121,9 @@ pub fn add_probes(
     }
     if first {
         waits::CLASSES.into_iter().for_each(|target| retransform(recorder, java, target));
+        if setup::is_jdk_8(java) {
+            waits::CLASSES_OF_8.into_iter().for_each(|target| retransform(recorder, java, target));
+        }
     }
     leave_hook(recorder.ti(), probes);
 }
@@ -208,7 +214,11 @@ fn leave_hook(ti: Ti, probes: &mut Probes) {
 
 /// Gives one of the JDK's lock classes its probes of waits.
 fn retransform(recorder: &Recorder, java: Java, target: JdkClass) {
-    let retransformed = setup::find_class(java, target.name()).and_then(|class| {
+    let class = match waits::CLASSES_OF_8.contains(&target) {
+        true => setup::load_class(java, target.name()),
+        false => setup::find_class(java, target.name()),
+    };
+    let retransformed = class.and_then(|class| {
         let result = recorder.ti().retransform(class.get());
         java.drop_local(class);
         Ok(result?)
@@ -274,7 +284,8 @@ pub fn suspects(probes: &Probes) -> Option<Others> {
 /// The new bytes of a class that gets probes, in JVMTI's memory, and their
 /// number; `None` for all others.
 pub fn transform(ti: Ti, name: &str, bytes: &[u8]) -> Option<(*mut c_uchar, usize)> {
-    let target = waits::CLASSES.into_iter().find(|class| class.name() == name);
+    let mut targets = waits::CLASSES.into_iter().chain(waits::CLASSES_OF_8);
+    let target = targets.find(|class| class.name() == name);
     if target.is_none() && !LOADING.load(Relaxed) {
         return None;
     }
@@ -307,6 +318,7 @@ fn add_contention_probes(
             }
             Some(probed.bytes)
         }
+        Err(NoProbes::NoMethod) if waits::CLASSES_OF_8.contains(&target) => None,
         Err(reason) => {
             say(&format!("{name} gets no probes: {reason}"));
             None

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     clock,
     jvm::{
-        Java, Ti, Vm, Walker,
+        Java, Ti, Vm, Walker, old,
         setup::Fields,
         walk::{Exports, Hints, LocalVariables},
     },
@@ -193,6 +193,11 @@ fn open(
     let parks = hooks::chosen(options.parks, mode.locks);
     let vm = Vm::of(env).ok_or(AgentError::NoJvm)?;
     let exports = ti.any_function().and_then(Exports::find);
+    if ti.java_release() == Some(8)
+        && let Some(exports) = &exports
+    {
+        old::prepare(env, exports, &fields);
+    }
     let monitors = owners::find((ti, java), vm, exports.as_ref(), &fields);
     let told = (parks, &*origin, monitors.err());
     let header = Header {
@@ -287,7 +292,7 @@ fn walker(
     fields: &Fields,
     options: &Options,
 ) -> Option<Walker> {
-    let version = ti.property("java.vm.specification.version").parse().ok()?;
+    let version = ti.java_release()?;
     if options.walk == Walk::Jvmti || fields.thread_address.is_null() {
         return None;
     }

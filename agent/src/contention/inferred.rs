@@ -244,7 +244,7 @@ impl Contention {
         let told = self.parks_alone.get();
         let told = told.and_then(|known| known.queues.is_interrupted(java, thread));
         told.unwrap_or_else(|| {
-            let bits = self.recorder.ti().state_bits(thread).unwrap_or(0);
+            let bits = self.recorder.ti().current_state_bits(thread).unwrap_or(0);
             bits & jvmti::JVMTI_THREAD_STATE_INTERRUPTED != 0
         })
     }

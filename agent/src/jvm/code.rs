@@ -158,8 +158,12 @@ impl Ti {
         Ok(unsafe { Local::new(class) })
     }
 
-    /// As a class file has it: `constant_pool_count` and the entries.
+    /// As a class file has it: `constant_pool_count` and the entries. Not of anonymous classes,
+    /// some of whose constants the JVM has replaced by objects: JDK 8 crashes when it is asked.
     pub(super) fn constant_pool(&self, class: Object<'_>) -> Result<(u16, Vec<u8>)> {
+        if is_anonymous(&self.class_signature(class)?) {
+            return Err(jvmtiError::NOT_AVAILABLE);
+        }
         let (mut count, mut len): (jint, jint) = (0, 0);
         let mut pool: *mut c_uchar = ptr::null_mut();
         call!(self, GetConstantPool, class.raw(), &mut count, &mut len, &mut pool)?;
@@ -180,9 +184,25 @@ impl Ti {
     }
 }
 
+/// Whether the signature is that of a class which the JVM alone knows by a name: up to JDK 14, these
+/// end in a number behind a slash.
+pub fn is_anonymous(signature: &[u8]) -> bool {
+    let name = signature.strip_suffix(b";").unwrap_or(signature);
+    let last = name.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    last.len() < name.len() && !last.is_empty() && last.iter().all(u8::is_ascii_digit)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn anonymous_classes_end_in_a_number() {
+        assert!(is_anonymous(b"Ljava/lang/invoke/LambdaForm$MH/1234;"));
+        for other in ["Ljava/lang/invoke/LambdaForm$MH;", "La/B1;", "L1;", "[I", "La/;", ""] {
+            assert!(!is_anonymous(other.as_bytes()), "{other}");
+        }
+    }
 
     #[test]
     fn only_a_step_past_monitorenter_is_taken_back() {

@@ -39,6 +39,14 @@ pub enum JvmError {
         /// The method's name.
         name: String,
     },
+    /// The JVM does not take the code of a native method of the agent's own, or there is none.
+    #[error("{class}.{name} cannot be bound")]
+    NotBound {
+        /// The class's internal name.
+        class: String,
+        /// The method's name.
+        name: String,
+    },
     /// There are no events for virtual threads that come to a carrier and leave it.
     #[error("this JVM does not tell of virtual threads")]
     NoMounts,

@@ -7,6 +7,7 @@
 
 use super::{
     Java, JvmError, Object, Ti,
+    library::Library,
     setup::{call_static, find_class},
     ti::call,
 };
@@ -16,13 +17,17 @@ use jvmti_bindings::sys::{
 };
 use std::{
     cell::RefCell,
-    ffi::{CStr, c_void},
+    ffi::{CStr, CString, c_void},
     ptr,
     sync::OnceLock,
 };
+use tyrion_bytecode::{ClassFile, Method};
 
 type RegisterNatives =
     unsafe extern "system" fn(*mut JNIEnv, jclass, *const JNINativeMethod, jint) -> jint;
+
+/// The last release of Java in which the JVM looks for native methods in Java code.
+const LAST_THAT_LOOKS_IN_JAVA: u32 = 8;
 
 /// JNI's own function.
 static REGISTER: OnceLock<RegisterNatives> = OnceLock::new();
@@ -99,6 +104,36 @@ fn ask(ti: Ti, java: Java, class: Object<'_>) -> Result<Vec<Told>, JvmError> {
     asked?;
     restored?;
     Ok(told)
+}
+
+/// Tells the JVM where the native methods of one of the agent's own classes are, so that it need
+/// not look for them. On JDK 8 it does so in Java code that takes locks (`findNative`): with a
+/// probe there, that would go round in circles. Later JDKs would print a warning instead.
+///
+/// # Errors
+/// What the JVM does not take.
+pub fn bind(ti: Ti, java: Java, class: Object<'_>, bytes: &[u8]) -> Result<(), JvmError> {
+    if ti.java_release().is_none_or(|release| release > LAST_THAT_LOOKS_IN_JAVA) {
+        return Ok(());
+    }
+    let class_file = ClassFile::parse(bytes).map_err(|_| JvmError::Panic)?;
+    let own = Library::of(register_or_tell as *const c_void);
+    let owner = class_file.name().to_string();
+    for method in class_file.methods().filter(Method::is_native) {
+        let (name, descriptor) = (method.name().to_string(), method.descriptor().to_string());
+        let not_found = || JvmError::NotBound { class: owner.clone(), name: name.clone() };
+        let symbol = format!("Java_{}_{name}", owner.replace('/', "_"));
+        let code = own.as_ref().and_then(|own| own.symbol(&symbol)).ok_or_else(not_found)?;
+        let texts = CString::new(name.as_str()).ok().zip(CString::new(descriptor).ok());
+        let (of_name, of_descriptor) = texts.ok_or_else(not_found)?;
+        let native = JNINativeMethod {
+            name: of_name.as_ptr(),
+            signature: of_descriptor.as_ptr(),
+            fnPtr: ptr::with_exposed_provenance_mut(code),
+        };
+        java.register(class, &native).then_some(()).ok_or_else(not_found)?;
+    }
+    Ok(())
 }
 
 /// Replaces native methods. To be called by a native method that a method of the

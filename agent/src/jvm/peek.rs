@@ -35,21 +35,25 @@ pub fn long(at: usize) -> Option<i64> {
 }
 
 fn copy<const LEN: usize>(at: usize) -> Option<[u8; LEN]> {
-    // No page of a process begins at 0, and what is not aligned may be read in two halves.
-    if at < 4096 || !at.is_multiple_of(LEN.min(WORD)) {
-        return None;
-    }
     let mut bytes = [0; LEN];
+    fill(at, &mut bytes).then_some(bytes)
+}
+
+/// Reads a number of so many bytes: whether there is one.
+pub fn fill(at: usize, bytes: &mut [u8]) -> bool {
+    // No page of a process begins at 0, and what is not aligned may be read in two halves.
+    if at < 4096 || bytes.is_empty() || !at.is_multiple_of(bytes.len().min(WORD)) {
+        return false;
+    }
     if !REFUSED.load(Relaxed) {
-        match copy_by_call(at, &mut bytes) {
-            Ok(()) => return Some(bytes),
+        match copy_by_call(at, bytes) {
+            Ok(()) => return true,
             Err(libc::EPERM | libc::ENOSYS | libc::EACCES) => REFUSED.store(true, Relaxed),
-            Err(_) => return None,
+            Err(_) => return false,
         }
     }
-    let memory = MEMORY.get_or_init(|| File::open("/proc/self/mem").ok()).as_ref()?;
-    memory.read_exact_at(&mut bytes, at as u64).ok()?;
-    Some(bytes)
+    let memory = MEMORY.get_or_init(|| File::open("/proc/self/mem").ok()).as_ref();
+    memory.is_some_and(|memory| memory.read_exact_at(bytes, at as u64).is_ok())
 }
 
 /// # Errors

@@ -11,16 +11,23 @@ use jni::{
 };
 use jvmti_bindings::sys::jni::{JNIEnv, jfieldID, jmethodID};
 use std::{
+    borrow::Cow,
     mem::ManuallyDrop,
     time::{Duration, Instant},
 };
-use tyrion_bytecode::Member;
+use tyrion_bytecode::{Member, renamed};
 use tyrion_plan::{JdkClass, probe};
 
 /// The bytes of the class whose native methods the probes of contention mode
 /// call; `tests/setup/probe-class.sh` makes them, so that building needs no JDK,
 /// and `make test` says whether they are those of its source.
 const PROBE_CLASS: &[u8] = include_bytes!("../../probe/java/lang/TyrionProbe.class");
+
+/// What the agent's classes use, by its name now and by that of JDK 8.
+const UNSAFE: (&str, &str) = ("jdk/internal/misc/Unsafe", "sun/misc/Unsafe");
+const ANNOTATIONS: (&str, &str) = ("jdk/internal/vm/annotation/", "java/lang/invoke/");
+/// The version of class files of JDK 8.
+const VERSION_OF_8: u16 = 52;
 
 /// Fields and classes that waits are described with.
 #[derive(Clone, Copy)]
@@ -272,12 +279,39 @@ pub fn probe_class(java: Java<'_>) -> Result<Local<'_>, JvmError> {
 /// # Errors
 /// What the JVM did not want.
 pub fn define_class<'j>(java: Java<'j>, name: &str, bytes: &[u8]) -> Result<Local<'j>, JvmError> {
+    let bytes = for_this_jdk(java, bytes);
     with_env(java.raw(), |env| {
         let name = JNIString::from(name);
-        let class = env.define_class(Some(&name), JClassLoader::null(), bytes)?;
+        let class = env.define_class(Some(&name), JClassLoader::null(), &bytes)?;
         // SAFETY: a local reference of the current native frame, and ours.
         Ok(unsafe { Local::new(class.into_raw().cast()) })
     })
+}
+
+/// The bytes of one of the agent's classes as this JDK can have them: JDK 8 has all that they
+/// use, under other names.
+fn for_this_jdk<'b>(java: Java<'_>, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+    if !is_jdk_8(java) {
+        return Cow::Borrowed(bytes);
+    }
+    let renamed = renamed(bytes, VERSION_OF_8, &[UNSAFE, ANNOTATIONS]);
+    renamed.map_or(Cow::Borrowed(bytes), Cow::Owned)
+}
+
+/// Whether this is JDK 8.
+pub fn is_jdk_8(java: Java) -> bool {
+    unsafe_class(java) == UNSAFE.1
+}
+
+/// The internal name of the class by which threads park.
+pub fn unsafe_class(java: Java) -> &'static str {
+    match find_class(java, UNSAFE.0) {
+        Ok(class) => {
+            java.drop_local(class);
+            UNSAFE.0
+        }
+        Err(_) => UNSAFE.1,
+    }
 }
 
 /// Sets a static field of type `boolean`, after initializing the class.
@@ -410,5 +444,23 @@ pub fn find_class<'j>(java: Java<'j>, name: &str) -> Result<Local<'j>, JvmError>
         let class = env.find_class(JNIString::from(name))?.into_raw();
         // SAFETY: a local reference of the current native frame, and ours.
         Ok(unsafe { Local::new(class.cast()) })
+    })
+}
+
+/// A class of the boot class path that is loaded, if it was not, but not initialized; a local
+/// reference.
+///
+/// # Errors
+/// When there is no such class.
+pub fn load_class<'j>(java: Java<'j>, name: &str) -> Result<Local<'j>, JvmError> {
+    with_env(java.raw(), |env| {
+        let name = env.new_string(name.replace('/', "."))?;
+        let (class, method) = (jni_str!("java/lang/Class"), jni_str!("forName"));
+        let of = jni_sig!("(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;");
+        let none = JObject::null();
+        let arguments = [JValue::Object(&name), JValue::Bool(false), JValue::Object(&none)];
+        let loaded = env.call_static_method(class, method, of, &arguments)?.l()?.into_raw();
+        // SAFETY: a local reference of the current native frame, and ours.
+        Ok(unsafe { Local::new(loaded.cast()) })
     })
 }

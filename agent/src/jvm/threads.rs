@@ -3,6 +3,7 @@
 use super::{
     Java, Local, Object, Ti,
     java::Global,
+    old,
     ti::{Result, call},
 };
 use crate::sync::lock;
@@ -102,6 +103,14 @@ impl Ti {
 
     /// The bits of a thread's state, which [`state_of`] reads.
     pub fn state_bits(&self, thread: Object<'_>) -> Result<jint> {
+        match old::jvm() {
+            Some(old) => old.state_bits(thread),
+            None => self.current_state_bits(thread),
+        }
+    }
+
+    /// The same of the current thread, which does not end meanwhile.
+    pub fn current_state_bits(&self, thread: Object<'_>) -> Result<jint> {
         let mut bits: jint = 0;
         call!(self, GetThreadState, thread.raw(), &mut bits)?;
         Ok(bits)
@@ -109,6 +118,9 @@ impl Ti {
 
     /// The CPU time that a thread has used, ns.
     pub fn cpu_ns(&self, thread: Object<'_>) -> Result<u64> {
+        if let Some(old) = old::jvm() {
+            return old.cpu_ns(thread);
+        }
         let mut ns: jlong = 0;
         call!(self, GetThreadCpuTime, thread.raw(), &mut ns)?;
         // HotSpot says -1 when the system does not tell, and no error.
@@ -123,6 +135,9 @@ impl Ti {
         skip: usize,
         frames: &mut [jvmtiFrameInfo],
     ) -> Result<usize> {
+        if old::jvm().is_some() && !thread.is_null() {
+            return self.stack_in_safepoint(thread, skip, frames);
+        }
         let mut count: jint = 0;
         let room = frames.len() as jint;
         call!(
@@ -135,6 +150,22 @@ impl Ti {
             &mut count
         )?;
         Ok((count.max(0) as usize).min(frames.len()))
+    }
+
+    /// The same on JDK 8, which finds out in a safepoint whether the thread is still there.
+    fn stack_in_safepoint(
+        &self,
+        thread: Object<'_>,
+        skip: usize,
+        frames: &mut [jvmtiFrameInfo],
+    ) -> Result<usize> {
+        let mut count = 0;
+        self.stacks_of(&[thread], skip + frames.len(), |_, _, found| {
+            let found = found.get(skip..).unwrap_or_default();
+            count = found.len().min(frames.len());
+            frames[..count].copy_from_slice(&found[..count]);
+        })?;
+        Ok(count)
     }
 
     /// The states and stacks of threads, in one safepoint: `each` gets the

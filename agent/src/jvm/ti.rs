@@ -72,6 +72,11 @@ pub fn line_at(lines: &[(i64, u32)], location: i64) -> u32 {
     if location < 0 || after == 0 { 0 } else { lines[after - 1].1 }
 }
 
+/// The release of Java in the version of a specification: up to 8, that is as `1.8`.
+fn release_in(version: &str) -> Option<u32> {
+    version.strip_prefix("1.").unwrap_or(version).parse().ok()
+}
+
 /// What is to know about a thread.
 pub struct ThreadInfo {
     /// Its name.
@@ -257,9 +262,8 @@ impl Ti {
 
     /// Whether a thread has started and not ended.
     pub fn is_alive(&self, thread: Object<'_>) -> bool {
-        let mut state: jint = 0;
-        let answered = call!(self, GetThreadState, thread.raw(), &mut state).is_ok();
-        answered && state & jvmti::JVMTI_THREAD_STATE_ALIVE as jint != 0
+        let alive = jvmti::JVMTI_THREAD_STATE_ALIVE as jint;
+        self.state_bits(thread).is_ok_and(|bits| bits & alive != 0)
     }
 
     /// The current thread, as a local reference: the virtual one, if it is one.
@@ -291,6 +295,11 @@ impl Ti {
             Ok(()) => String::from_utf8_lossy(&self.take_text(value)).into_owned(),
             Err(_) => String::new(),
         }
+    }
+
+    /// The release of Java that the JVM runs, as 17; `None` when it does not say.
+    pub fn java_release(&self) -> Option<u32> {
+        release_in(&self.property("java.vm.specification.version"))
     }
 
     /// How many processors the JVM counts on, in a container too; `None` when it does
@@ -358,5 +367,12 @@ mod tests {
             assert_eq!(line_at(&lines, location), line);
         }
         assert_eq!(line_at(&[], 3), 0);
+    }
+
+    #[test]
+    fn releases_have_one_number() {
+        for (version, release) in [("1.8", Some(8)), ("9", Some(9)), ("27", Some(27)), ("", None)] {
+            assert_eq!(release_in(version), release, "{version}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use super::{
 };
 use jvmti_bindings::sys::{
     jni::{JNIEnv, JavaVM, JavaVMAttachArgs, jint},
-    jvmti::{JVMTI_VERSION_11, jvmtiEnv},
+    jvmti::{JVMTI_VERSION_1_2, JVMTI_VERSION_11, jvmtiEnv},
 };
 use std::{
     ffi::c_void,
@@ -18,6 +18,12 @@ use std::{
 /// The one JVMTI environment, whichever way and however often the library is
 /// loaded.
 static TI: OnceLock<Ti> = OnceLock::new();
+
+/// The versions of JVMTI that do: that of JDK 11 and later, and that of JDK 8. What the
+/// agent uses is the same in both.
+const VERSIONS: [jint; 2] = [JVMTI_VERSION_11, JVMTI_VERSION_1_2];
+/// The oldest release of Java that the agent knows.
+const OLDEST: u32 = 8;
 
 const JNI_OK: jint = 0;
 const JNI_VERSION: jint = 0x0001_0008;
@@ -58,7 +64,7 @@ impl Vm {
         (result == JNI_OK && !env.is_null()).then_some(env)
     }
 
-    /// The agent's JVMTI environment; `None` where the JVM has no JVMTI 11.
+    /// The agent's JVMTI environment; `None` where the JVM is older than JDK 8.
     pub fn jvmti(self) -> Option<Ti> {
         if let Some(&ti) = TI.get() {
             return Some(ti);
@@ -69,9 +75,11 @@ impl Vm {
 
     /// One more JVMTI environment, whose tags are its own; it is never disposed of.
     pub(super) fn another_jvmti(self) -> Option<Ti> {
-        let env = self.environment(JVMTI_VERSION_11)?;
+        let env = VERSIONS.into_iter().find_map(|version| self.environment(version))?;
         // SAFETY: GetEnv gave this JVMTI environment, and nobody disposes of it.
-        Some(unsafe { Ti::new(env.cast::<jvmtiEnv>()) })
+        let ti = unsafe { Ti::new(env.cast::<jvmtiEnv>()) };
+        // JDK 7 has the older one, too.
+        ti.java_release().is_some_and(|release| release >= OLDEST).then_some(ti)
     }
 
     /// Makes the current thread one of the JVM's, a daemon, while `body` runs;

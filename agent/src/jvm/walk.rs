@@ -38,7 +38,7 @@ use jvmti_bindings::sys::{
     jvmti::jvmtiFrameInfo,
 };
 use layout::Layout;
-use memory::read;
+use memory::{be_careful, read};
 use methods::MethodIds;
 use std::{
     ptr,
@@ -58,7 +58,15 @@ const COMPARED_ONE_IN: u64 = 4096;
 const DIFFERENCES: u64 = 3;
 /// The JDKs whose structures are known to be as [`layout`] and [`methods`] say: what they
 /// are called may stay while what they mean changes.
-const JDKS: [u32; 4] = [11, 17, 21, 25];
+const JDKS: [u32; 8] = [8, 11, 17, 21, 25, 26, 27, 28];
+/// So many walks of another JDK must be as the JVM says before they are believed.
+const TRIAL: u64 = 10_000;
+/// One stack in this many is walked until then: what may not be there is read by the kernel, which
+/// takes some 0.2 ms for a stack.
+const TRIED_ONE_IN: u64 = 64;
+
+/// So many pieces of machine code and interpreted frames are searched for a method.
+const MOST_SEARCHED: usize = 64;
 
 /// The state of an `nmethod` that may be entered: none of its methods has been redefined.
 const IN_USE: i8 = 0;
@@ -76,6 +84,8 @@ pub struct Walker {
     /// Whether all walks are compared, and differences counted.
     compares: bool,
     counts: WalkCounts,
+    /// How many walks there are to be that are only compared.
+    trial: AtomicU64,
     /// What to do when it is not asked any more, since its answers differed.
     given_up: fn(),
 }
@@ -122,19 +132,23 @@ impl Walker {
         compares: bool,
         given_up: fn(),
     ) -> Result<Walker, &'static str> {
-        if !JDKS.contains(&hints.version) {
+        let is_known = JDKS.contains(&hints.version);
+        if !is_known && !(JDKS[0]..).contains(&hints.version) {
             return Err("another JDK");
         }
+        be_careful(!is_known);
         let thread = java.long_field(hints.thread, hints.eetop) as usize;
         let env = (java.raw() as usize).wrapping_sub(thread);
+        let layout = Layout::of(hints.exports, hints.version, env)?;
         Ok(Walker {
-            layout: Layout::of(hints.exports, hints.version, env)?,
+            ids: MethodIds::of(&layout.method, hints.version).ok_or("InstanceKlass")?,
+            layout,
             kinds: Kinds::default(),
-            ids: MethodIds::default(),
             enter: hints.enter,
             entry: AtomicUsize::new(0),
             compares,
             counts: WalkCounts::default(),
+            trial: AtomicU64::new(if is_known { 0 } else { TRIAL }),
             given_up,
         })
     }
@@ -167,6 +181,13 @@ impl Walker {
     #[inline]
     pub fn is_on(&self) -> bool {
         self.compares || self.counts.differ.load(Relaxed) < DIFFERENCES
+    }
+
+    /// Whether walks are only compared, and none believed, since the JDK is one that was never
+    /// seen.
+    #[inline]
+    pub fn is_on_trial(&self) -> bool {
+        self.trial.load(Relaxed) != 0
     }
 
     /// What the `most` innermost frames of the current thread's stack are, or all, as
@@ -285,9 +306,41 @@ impl Walker {
         (count > 0).then_some((count, is_lasting))
     }
 
+    /// Where the method is that has an id, of one of the innermost frames of the current thread.
+    pub fn method_of(&self, java: Java, id: jmethodID) -> Option<usize> {
+        let mut frames = self.frames(java).filter(|_| self.is_on() && !self.is_on_trial())?;
+        let id = id as usize;
+        let mut found = None;
+        for _ in 0..MOST_SEARCHED {
+            // SAFETY: the frames are this thread's, and so are their methods.
+            unsafe {
+                let mut look = |method: usize| {
+                    found = found.or_else(|| self.ids.is(method, id).then_some(method));
+                    found.is_none()
+                };
+                match frames.next().ok()?? {
+                    Frame::Interpreted { method, .. } => {
+                        look(method);
+                    }
+                    Frame::Compiled { nmethod, pc, sp } => {
+                        let pc = self.layout.real_pc(nmethod, pc, sp).ok()?;
+                        self.layout.scopes(nmethod, pc, |scope| look(scope.method)).ok()?;
+                    }
+                }
+            }
+            if found.is_some() {
+                break;
+            }
+        }
+        found
+    }
+
     /// Whether a walk is to be compared, before which so many were.
     #[inline]
     pub fn is_compared(&self, before: u64) -> bool {
+        if self.is_on_trial() && !self.compares {
+            return before.is_multiple_of(TRIED_ONE_IN);
+        }
         self.compares || before < FIRST_COMPARED || before.is_multiple_of(COMPARED_ONE_IN)
     }
 
@@ -295,7 +348,7 @@ impl Walker {
     pub fn learn(&self, frames: &[jvmtiFrameInfo]) {
         self.counts.asked.fetch_add(1, Relaxed);
         for frame in frames {
-            // SAFETY: the JVM has told the id, and this is a JDK with such ids.
+            // SAFETY: the JVM has told the id.
             unsafe { self.ids.learn(frame.method as usize) };
         }
     }
@@ -305,11 +358,25 @@ impl Walker {
     pub fn compared(&self, is_known: bool, is_same: bool) {
         self.counts.compared.fetch_add(1, Relaxed);
         self.counts.known.fetch_add(is_known.into(), Relaxed);
+        let is_on_trial = self.is_on_trial();
+        if is_same && is_on_trial {
+            self.try_on();
+        }
         if !is_same {
-            let differences = self.counts.differ.fetch_add(1, Relaxed) + 1;
-            if differences == DIFFERENCES && !self.compares {
+            // One that is only tried has no second chance.
+            let step = if is_on_trial { DIFFERENCES } else { 1 };
+            let before = self.counts.differ.fetch_add(step, Relaxed);
+            if before < DIFFERENCES && before + step >= DIFFERENCES && !self.compares {
                 (self.given_up)();
             }
+        }
+    }
+
+    /// One more walk was as the JVM says.
+    fn try_on(&self) {
+        let left = self.trial.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
+        if left == Ok(1) {
+            be_careful(false);
         }
     }
 
@@ -327,21 +394,22 @@ impl Walker {
             return false;
         }
         let entry = self.entry.load(Relaxed);
-        nmethod == if entry == 0 { self.find_entry() } else { entry }
+        if entry == 0 { self.is_found_entry(nmethod) } else { nmethod == entry }
     }
 
-    /// The machine code that enters virtual threads, as soon as there is one: it stays.
+    /// Whether a frame's machine code is what enters virtual threads, of which there is one
+    /// piece as soon as there is any, and which stays.
     #[cold]
-    fn find_entry(&self) -> usize {
-        // SAFETY: the class is the boot loader's, and is never unloaded.
-        let entry = unsafe {
-            match read::<usize>(self.enter as usize) {
-                0 => 0,
-                method => read::<usize>(method + self.layout.method.code),
-            }
+    fn is_found_entry(&self, nmethod: usize) -> bool {
+        // SAFETY: the frame is one of this thread.
+        let is_it = unsafe {
+            let method = read::<usize>(nmethod + self.layout.blob.method);
+            method != 0 && self.layout.is_native(method) && self.ids.is(method, self.enter as usize)
         };
-        self.entry.store(entry, Relaxed);
-        entry
+        if is_it {
+            self.entry.store(nmethod, Relaxed);
+        }
+        is_it
     }
 }
 

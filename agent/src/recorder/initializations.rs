@@ -17,13 +17,14 @@ use tyrion_bytecode::naming::initialized_class;
 /// Of a stack, so many frames are searched for what it initializes.
 const DEPTH: usize = 1024;
 /// The native methods that have a class initialized without an instruction that names it.
-const NATIVE: [(&str, &str); 6] = [
+const NATIVE: [(&str, &str); 7] = [
     ("Ljava/lang/Class;", "forName0"),
     ("Ljdk/internal/misc/Unsafe;", "ensureClassInitialized0"),
     ("Ljdk/internal/misc/Unsafe;", "allocateInstance"),
     ("Lsun/misc/Unsafe;", "ensureClassInitialized"),
     ("Lsun/misc/Unsafe;", "allocateInstance"),
     ("Ljdk/internal/reflect/NativeConstructorAccessorImpl;", "newInstance0"),
+    ("Lsun/reflect/NativeConstructorAccessorImpl;", "newInstance0"),
 ];
 
 /// Who initializes a class that another thread waits for.

@@ -154,6 +154,9 @@ impl Recorder {
         if walker.is_compared(self.totals.walked(context.thread)) {
             self.compare(context, java, (walker, code), &first);
         }
+        if walker.is_on_trial() {
+            return self.ask_current(context, java, (wanted, group), walker, first);
+        }
         let code = code(context.thread);
         if let Some(known) = code.and_then(|code| context.lane.walked(code)) {
             return known.stack;
@@ -174,9 +177,7 @@ impl Recorder {
         let is_virtual = context.thread.is_virtual();
         let walked = code.and_then(|_| walker.stack(java, is_virtual, context.frames));
         let Some((count, is_lasting)) = walked else {
-            let count = self.ti.stack(java, context.frames);
-            walker.learn(&context.frames[..count]);
-            return self.of_current(context, java, (wanted, group), count, first);
+            return self.ask_current(context, java, (wanted, group), walker, first);
         };
         let print = self.kept_print(&context.frames[..count], &first);
         let stack = self.of_current(context, java, (wanted, group), count, &first);
@@ -188,6 +189,21 @@ impl Recorder {
             context.lane.walked.insert(first, Walked { second, stack, print });
         }
         stack
+    }
+
+    /// Likewise, as the JVM tells it.
+    #[cold]
+    fn ask_current(
+        &self,
+        context: &mut EventContext<'_>,
+        java: Java,
+        (wanted, group): (Wanted, u32),
+        walker: &Walker,
+        first: impl Fn(&[jvmtiFrameInfo]) -> usize,
+    ) -> StackRef {
+        let count = self.ti.stack(java, context.frames);
+        walker.learn(&context.frames[..count]);
+        self.of_current(context, java, (wanted, group), count, first)
     }
 
     /// Compares the current stack as a walk tells it, and as it is known, with what the

@@ -11,6 +11,7 @@ use crate::{
     jvm::{
         Java,
         code::{MethodCode, at_monitor_enter},
+        walk::word,
     },
     sync::lock,
 };
@@ -39,9 +40,10 @@ const LIMIT: usize = 1 << 16;
 
 const UTIL: &[u8] = b"Ljava/util/concurrent/";
 /// What a thread parks by: a probe, the native method, and how virtual threads come there.
-const PARKING: [&[u8]; 4] = [
+const PARKING: [&[u8]; 5] = [
     b"Ljava/lang/TyrionProbe;",
     b"Ljdk/internal/misc/Unsafe;",
+    b"Lsun/misc/Unsafe;",
     b"Ljava/lang/VirtualThread;",
     b"Ljdk/internal/misc/VirtualThreads;",
 ];
@@ -183,6 +185,15 @@ impl Recorder {
         found
     }
 
+    /// Where the JVM has the method of a frame of the current thread, by its id.
+    fn method_address(&self, java: Java, id: jmethodID) -> Option<usize> {
+        if self.versions.has_words() {
+            // SAFETY: the JVM has told the id, which is the address of such a word.
+            return Some(unsafe { word(id as usize) }).filter(|&method| method != 0);
+        }
+        self.walker.as_ref()?.method_of(java, id)
+    }
+
     fn look(
         &self,
         java: Java,
@@ -196,11 +207,11 @@ impl Recorder {
         };
         let mut method = ti.code(java, taker.method).ok()?;
         let mut knows_variables = false;
-        if let Some(variables) =
-            self.variables.as_ref().filter(|_| is_own && self.versions.has_words())
+        if let Some(variables) = self.variables.as_ref().filter(|_| is_own)
+            && let Some(at) = self.method_address(java, taker.method)
         {
-            // SAFETY: the frame is the current thread's, and ids are such addresses.
-            method.variables = unsafe { variables.of_method(taker.method) };
+            // SAFETY: the frame is the current thread's.
+            method.variables = unsafe { variables.of_method(at) };
             knows_variables = true;
         }
         let (at, taken) = match taken(&method, (way, taker.location), called.as_deref())? {

@@ -2,7 +2,7 @@
 //! those that were loaded before.
 
 use super::{Trace, active};
-use crate::jvm::{Java, Local, Object, agents};
+use crate::jvm::{Java, Local, Object, agents, code::is_anonymous};
 use jvmti_bindings::sys::jni::JNIEnv;
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -136,8 +136,9 @@ impl Choice<'_> {
             return self.includes(java, class) && ti.may_take_locks(class);
         };
         let name = signature.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";"));
-        // Arrays and primitive types have no code.
-        let Some(name) = name else { return false };
+        // Arrays and primitive types have no code. Anonymous classes are the JVM's own, as those
+        // of lambdas, whose bodies are elsewhere; JDK 8 does not survive their change.
+        let Some(name) = name.filter(|_| !is_anonymous(&signature)) else { return false };
         let [was_wanted, is_wanted] =
             [&self.before, &self.now].map(|options| options.filters.wants(name));
         if was_wanted != is_wanted {

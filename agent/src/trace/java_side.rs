@@ -7,8 +7,8 @@ use super::{
     instances::{self, InstanceTable},
     memory::{
         Block, Bucket, BurstsShared, CLOSED_PLACES, Cell, Chosen, Entry, HELD_LIMIT, IN_BURSTS,
-        LOCKS_LIMIT, Later, NO_ENTRIES, NO_EXITS, NO_INSTANCES, NotedRelease, Notes, Outside,
-        Recent, Ring, Sum, Timed, Waited,
+        LOCKS_LIMIT, Later, NO_ENTRIES, NO_EXITS, NO_HOLDS, NO_INSTANCES, NotedRelease, Notes,
+        Outside, Recent, Ring, Sum, Timed, Waited,
     },
     nesting, place_instances, resync,
     slots::{self, Slots, THREADS},
@@ -29,7 +29,6 @@ const PROBE: &[u8] = include_bytes!("../../probe/java/lang/TyrionProbe.class");
 /// Constants that mean nothing on this side.
 const JAVA_OWN: &[&str] = &[
     "TID",
-    "NO_HOLDS",
     "PERMITS_LIMIT",
     "HASH_SHIFT",
     "LAYOUT",
@@ -164,6 +163,7 @@ fn expected() -> Vec<(&'static str, i64)> {
         ("SEVERAL_INSTANCES", place_instances::SEVERAL as usize),
         ("CLOSED_PLACES_MASK", CLOSED_PLACES - 1),
         ("NO_INSTANCES", NO_INSTANCES.into()),
+        ("NO_HOLDS", NO_HOLDS.into()),
         ("IN_BURSTS", IN_BURSTS.into()),
         ("NO_ENTRIES", NO_ENTRIES.into()),
         ("NO_EXITS", NO_EXITS.into()),

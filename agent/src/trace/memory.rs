@@ -499,9 +499,10 @@ pub struct Timed {
 pub const CLOSED_PLACES: usize = 1 << 16;
 /// A byte for each of them.
 pub type Closed = [AtomicU8; CLOSED_PLACES];
-/// New instances are told apart no more. The other bit is Java's own: permits
-/// that others give back are no holds.
+/// New instances are told apart no more.
 pub const NO_INSTANCES: u8 = 1;
+/// Permits that are acquired there are given back by others: they are no holds.
+pub const NO_HOLDS: u8 = 2;
 macro_rules! shared {
     ($($type:ty),*) => {
         // SAFETY: nothing but atomics of which any bytes are valid.

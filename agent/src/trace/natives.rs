@@ -2,7 +2,7 @@
 
 use super::{
     TRACE, Trace, active,
-    memory::{Block, Entry},
+    memory::{Block, CLOSED_PLACES, Entry, NO_HOLDS},
     resync, ticks,
 };
 use crate::{
@@ -197,6 +197,14 @@ extern "system" fn note_hashed(
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_notePlaceInstance")]
 extern "system" fn note_place_instance(env: *mut JNIEnv, _: jclass, place: jint, hash: jint) {
     with_trace(env, |trace, _| trace.note_place_instance(place as u32, hash as u32));
+}
+
+/// Rare: once for a place, or so.
+#[unsafe(export_name = "Java_java_lang_TyrionTrace_noHoldsAt")]
+extern "system" fn no_holds_at(env: *mut JNIEnv, _: jclass, place: jint) {
+    with_trace(env, |trace, _| {
+        trace.shared.closed[place as usize % CLOSED_PLACES].fetch_or(NO_HOLDS, Relaxed);
+    });
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_ticks")]

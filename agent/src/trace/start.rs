@@ -10,7 +10,7 @@ use super::{
     ticks,
 };
 use crate::{
-    jvm::{Java, Vm, setup, ti},
+    jvm::{Java, Vm, natives, setup, ti},
     log,
     options::TraceOptions,
     recorder::Recorder,
@@ -57,6 +57,7 @@ pub fn prepare(
     let java = unsafe { Java::new(env) };
     let class = setup::define_class(java, probe::trace::CLASS, CLASS_BYTES)?;
     let class = class.get();
+    natives::bind(recorder.ti(), java, class, CLASS_BYTES)?;
     let lasting = java.global(class);
     let _ = trace.class.set(lasting.ok_or(TraceError::NoMemory("a reference"))?);
     // Looking for a field initializes the class.

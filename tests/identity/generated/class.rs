@@ -151,7 +151,9 @@ impl ClassMaker<'_> {
                         objects += 1;
                     }
                     let values = format!("\"x\", new {class}(), \"y\", new {class}()");
-                    format!("{of} Map<String, {class}> m{nth} = Map.of({values});")
+                    format!(
+                        "{of} Map<String, {class}> m{nth} = tyrion.support.Older.map({values});"
+                    )
                 }
                 5 => {
                     for kind in [TakeKind::Read, TakeKind::Write] {

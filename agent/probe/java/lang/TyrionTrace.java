@@ -17,7 +17,7 @@ import jdk.internal.vm.annotation.ForceInline;
  */
 public final class TyrionTrace {
     private static final Unsafe U = Unsafe.getUnsafe();
-    private static final long TID = U.objectFieldOffset(Thread.class, "tid");
+    private static final long TID = fieldOffset(Thread.class, "tid");
 
     /** Blocks by thread: pairs of thread id and block. */
     private static final long THREADS = address(0);
@@ -238,7 +238,7 @@ public final class TyrionTrace {
 
     /** With compact headers the class shares a word with the hash, and fields begin earlier. */
     private static final int CLASS_SHIFT =
-            U.objectFieldOffset(Integer.class, "value") < 12 ? 10 : 0;
+            fieldOffset(Integer.class, "value") < 12 ? 10 : 0;
 
     /** Where a ring of events is full: 255 of 32 bytes, behind one with the place of the next. */
     private static final long RING_LIMIT = 32 * 255;
@@ -249,6 +249,15 @@ public final class TyrionTrace {
     private static long classOffset = CLASS_SHIFT == 0 ? 8 : 4;
 
     private TyrionTrace() {}
+
+    /** Where a field is in an object. JDK 8, on which this runs as well, has no shorter way. */
+    private static long fieldOffset(Class<?> type, String field) {
+        try {
+            return U.objectFieldOffset(type.getDeclaredField(field));
+        } catch (NoSuchFieldException none) {
+            throw new NoSuchFieldError(field);
+        }
+    }
 
     // ---- monitors
 
@@ -1133,8 +1142,7 @@ public final class TyrionTrace {
 
     /** Forgets permits that others give back, and looks for no holds where they were acquired. */
     private static long withoutPermits(long block, long held, long entry) {
-        long closed = CLOSED_PLACES + (U.getInt(entry + PLACE_TAKEN) & CLOSED_PLACES_MASK);
-        U.getAndBitwiseOrByte(null, closed, (byte) NO_HOLDS);
+        noHoldsAt(U.getInt(entry + PLACE_TAKEN));
         if (U.getLong(entry + START) != 0) {
             held -= ONE_MEASURED;
         }
@@ -2100,6 +2108,9 @@ public final class TyrionTrace {
     private static native void noteHashed(int hash, long by, Object lock);
 
     private static native void notePlaceInstance(int place, int hash);
+
+    /** Others change bits of the same byte. */
+    private static native void noHoldsAt(int place);
 
     private static native long ticks();
 }

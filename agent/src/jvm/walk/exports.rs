@@ -4,10 +4,8 @@
 //! debuggers such as jhsdb, and with them how the entries of the tables are laid out.
 
 use super::memory::{read, text};
-use std::{
-    collections::HashMap,
-    ffi::{CStr, c_void},
-};
+use crate::jvm::library::Library;
+use std::{collections::HashMap, ffi::c_void};
 
 /// A field of one of the JVM's classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,8 +71,8 @@ struct Table {
 
 impl Table {
     fn find(library: &Library, name: &str) -> Option<Table> {
-        let begin = library.number(&format!("{name}s"))?;
-        let stride = library.number(&format!("{name}EntryArrayStride"))?;
+        let begin = number(library, &format!("{name}s"))?;
+        let stride = number(library, &format!("{name}EntryArrayStride"))?;
         (begin != 0 && (1..1024).contains(&stride)).then_some(Table { begin, stride })
     }
 
@@ -127,9 +125,15 @@ impl Exports {
     }
 }
 
+/// What a variable of 64 bits has.
+fn number(library: &Library, name: &str) -> Option<usize> {
+    // SAFETY: all that is asked for here has 64 bits.
+    library.symbol(name).map(|at| unsafe { read(at) })
+}
+
 fn fields(library: &Library) -> Option<HashMap<(String, String), Field>> {
     let table = Table::find(library, "gHotSpotVMStruct")?;
-    let place = |name| library.number(&format!("gHotSpotVMStructEntry{name}Offset"));
+    let place = |name| number(library, &format!("gHotSpotVMStructEntry{name}Offset"));
     let (class, name, kind) = (place("TypeName")?, place("FieldName")?, place("TypeString")?);
     let (offset, address) = (place("Offset")?, place("Address")?);
     let field = |entry: usize| {
@@ -149,7 +153,7 @@ fn fields(library: &Library) -> Option<HashMap<(String, String), Field>> {
 
 fn sizes(library: &Library) -> Option<HashMap<String, usize>> {
     let table = Table::find(library, "gHotSpotVMType")?;
-    let place = |name| library.number(&format!("gHotSpotVMTypeEntry{name}Offset"));
+    let place = |name| number(library, &format!("gHotSpotVMTypeEntry{name}Offset"));
     let (name, size) = (place("TypeName")?, place("Size")?);
     // SAFETY: as for fields.
     let pair = |entry| unsafe { (text(read(entry + name)), read::<u64>(entry + size) as usize) };
@@ -158,57 +162,16 @@ fn sizes(library: &Library) -> Option<HashMap<String, usize>> {
 
 fn numbers(library: &Library) -> Option<HashMap<String, i32>> {
     let table = Table::find(library, "gHotSpotVMIntConstant")?;
-    let place = |name| library.number(&format!("gHotSpotVMIntConstantEntry{name}Offset"));
+    let place = |name| number(library, &format!("gHotSpotVMIntConstantEntry{name}Offset"));
     let (name, value) = (place("Name")?, place("Value")?);
     // SAFETY: as for fields.
     let pair = |entry| unsafe { (text(read(entry + name)), read(entry + value)) };
     Some(table.entries(name).map(pair).collect())
 }
 
-/// A library that is loaded, and stays.
-struct Library(*mut c_void);
-
-impl Library {
-    /// The one that a function is in.
-    fn of(function: *const c_void) -> Option<Library> {
-        // SAFETY: all-zero is a valid value, which the call fills; the address need
-        // not even be a function's.
-        let library = unsafe {
-            let mut info: libc::Dl_info = std::mem::zeroed();
-            if libc::dladdr(function, &mut info) == 0 || info.dli_fname.is_null() {
-                return None;
-            }
-            // It is there already, and stays.
-            libc::dlopen(info.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD)
-        };
-        (!library.is_null()).then_some(Library(library))
-    }
-
-    fn symbol(&self, name: &CStr) -> Option<usize> {
-        // SAFETY: the library is open, the name ends with a zero.
-        let found = unsafe { libc::dlsym(self.0, name.as_ptr()) };
-        (!found.is_null()).then_some(found as usize)
-    }
-
-    /// What a variable of 64 bits has.
-    fn number(&self, name: &str) -> Option<usize> {
-        let name = std::ffi::CString::new(name).ok()?;
-        // SAFETY: all that is asked for here has 64 bits.
-        self.symbol(&name).map(|at| unsafe { read(at) })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn symbols_are_found_in_the_library_of_a_function() {
-        let library = Library::of(libc::malloc as *const c_void).unwrap();
-        assert_eq!(library.symbol(c"free"), Some(libc::free as *const () as usize));
-        assert_eq!(library.symbol(c"no_such_function"), None);
-        assert!(Library::of(std::ptr::null()).is_none());
-    }
 
     #[test]
     fn without_tables_there_is_nothing() {

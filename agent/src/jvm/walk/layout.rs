@@ -1,7 +1,7 @@
 //! Where HotSpot keeps what a walk needs.
 //!
-//! The names are those of JDK 11, 17, 21 and 25; where releases differ, the first one that is
-//! there is taken. What no table has is told beside its value.
+//! The names are those of JDK 8 to 28; where releases differ, the first one that is there is
+//! taken. What no table has is told beside its value.
 
 use super::{
     exports::{Exports, Field},
@@ -72,8 +72,8 @@ pub struct BlobLayout {
     pub compile_id: usize,
     pub state: usize,
     pub orig_pc: Field,
-    /// Where frames return to that are deoptimized.
-    pub deopt: [Part; 2],
+    /// Where frames return to that are deoptimized: up to JDK 25 at two places.
+    pub deopt: [Option<Part>; 2],
 }
 
 /// Of the debug information of an `nmethod`.
@@ -93,11 +93,24 @@ pub struct ScopesLayout {
 pub struct MethodLayout {
     pub const_method: usize,
     pub access: usize,
-    /// The machine code.
-    pub code: usize,
     /// The size of a `ConstMethod`, which is followed by the bytecodes.
     pub bytecodes: usize,
     pub bytecodes_len: usize,
+    /// Where a class keeps the ids of its methods.
+    pub ids: Option<IdsLayout>,
+}
+
+/// From a `ConstMethod` to its class, and to the ids of the class's methods.
+#[derive(Clone, Copy)]
+pub struct IdsLayout {
+    /// The `ConstantPool`.
+    pub constants: usize,
+    /// The class, in that.
+    pub holder: usize,
+    /// The array of ids, in the class: their number, and then the ids.
+    pub ids: usize,
+    /// The method's number, of 16 bits.
+    pub number: usize,
 }
 
 /// How a part of an `nmethod` is found.
@@ -131,6 +144,9 @@ impl Part {
     }
 }
 
+/// The JDK in which interpreted frames have no mirror of their class, and of which no table has
+/// how frames look.
+const WITHOUT_MIRRORS: u32 = 8;
 /// The last JDK whose compressed numbers may have any byte.
 const LAST_WITHOUT_EXCLUDED: u32 = 19;
 
@@ -143,7 +159,7 @@ impl Layout {
         }
         Ok(Layout {
             thread: thread(exports, env).ok_or("JavaThread")?,
-            frame: frame(exports).ok_or("frame")?,
+            frame: frame(exports, version).ok_or("frame")?,
             blob: blob(exports).ok_or("nmethod")?,
             scopes: scopes(exports, version).ok_or("ScopeDesc")?,
             method: method(exports).ok_or("Method")?,
@@ -164,7 +180,7 @@ fn thread(exports: &Exports, env: usize) -> Option<ThreadLayout> {
     })
 }
 
-fn frame(exports: &Exports) -> Option<FrameLayout> {
+fn frame(exports: &Exports, version: u32) -> Option<FrameLayout> {
     let stubs = exports.value("AbstractInterpreter", "_code")?;
     let buffer = exports.offset("StubQueue", "_stub_buffer")?;
     let limit = exports.number_field("StubQueue", "_buffer_limit")?;
@@ -172,9 +188,12 @@ fn frame(exports: &Exports) -> Option<FrameLayout> {
     let (begin, len) = unsafe { (read::<usize>(stubs + buffer), limit.number(stubs)) };
     let word = |name: &str| exports.number(&format!("frame::{name}")).map(|number| number as isize);
     let (method, bytecode) = INTERPRETED?;
+    let is_old = version == WITHOUT_MIRRORS;
+    let bytecode = if is_old { bytecode + 1 } else { bytecode };
     // Those between which and the frame pointer they lie.
-    let sender_sp = word("interpreter_frame_sender_sp_offset")?;
-    if (sender_sp, word("interpreter_frame_last_sp_offset")?) != (-1, -2) {
+    let sender_sp = if is_old { -1 } else { word("interpreter_frame_sender_sp_offset")? };
+    let last_sp = if is_old { -2 } else { word("interpreter_frame_last_sp_offset")? };
+    if (sender_sp, last_sp) != (-1, -2) {
         return None;
     }
     Some(FrameLayout {
@@ -196,9 +215,17 @@ const INTERPRETED: Option<(isize, isize)> =
 fn blob(exports: &Exports) -> Option<BlobLayout> {
     let of_blob = |name| exports.offset("CodeBlob", name);
     let of_nmethod = |name| exports.offset("nmethod", name);
-    let deopt = |name: &str| {
+    let deopt = |name: &str, old: &str| {
         let begin = exports.offset("CompiledMethod", &format!("{name}_begin")).map(Part::At);
-        begin.or_else(|| exports.number_field("nmethod", &format!("{name}_offset")).map(Part::From))
+        let from = |name: &str| exports.number_field("nmethod", name).map(Part::From);
+        begin.or_else(|| from(&format!("{name}_offset"))).or_else(|| from(old))
+    };
+    let deopt = match exports.number_field("nmethod", "_deopt_handler_entry_offset") {
+        Some(field) => [Some(Part::From(field)), None],
+        None => [
+            Some(deopt("_deopt_handler", "_deoptimize_offset")?),
+            Some(deopt("_deopt_mh_handler", "_deoptimize_mh_offset")?),
+        ],
     };
     let code = of_blob("_code_begin").map(Part::At);
     let method = exports.offset("CompiledMethod", "_method").or_else(|| of_nmethod("_method"));
@@ -211,7 +238,7 @@ fn blob(exports: &Exports) -> Option<BlobLayout> {
         compile_id: of_nmethod("_compile_id")?,
         state: of_nmethod("_state")?,
         orig_pc: exports.number_field("nmethod", "_orig_pc_offset")?,
-        deopt: [deopt("_deopt_handler")?, deopt("_deopt_mh_handler")?],
+        deopt,
     })
 }
 
@@ -222,7 +249,10 @@ fn scopes(exports: &Exports, version: u32) -> Option<ScopesLayout> {
         return Some(ScopesLayout {
             pcs: Part::From(of_nmethod("_scopes_pcs_offset")?),
             pcs_end: Part::From(of_nmethod("_dependencies_offset")?),
-            data: Part::At(exports.offset("CompiledMethod", "_scopes_data_begin")?),
+            data: exports
+                .offset("CompiledMethod", "_scopes_data_begin")
+                .map(Part::At)
+                .or_else(|| of_nmethod("_scopes_data_offset").map(Part::From))?,
             metadata: Part::From(of_nmethod("_metadata_offset")?),
             excluded,
         });
@@ -238,29 +268,31 @@ fn method(exports: &Exports) -> Option<MethodLayout> {
     Some(MethodLayout {
         const_method: exports.offset("Method", "_constMethod")?,
         access: exports.offset("Method", "_access_flags")?,
-        code: exports.offset("Method", "_code")?,
         bytecodes: exports.size("ConstMethod")?,
         bytecodes_len: exports.offset("ConstMethod", "_code_size")?,
+        ids: ids(exports),
+    })
+}
+
+fn ids(exports: &Exports) -> Option<IdsLayout> {
+    Some(IdsLayout {
+        constants: exports.offset("ConstMethod", "_constants")?,
+        holder: exports.offset("ConstantPool", "_pool_holder")?,
+        ids: exports.offset("InstanceKlass", "_methods_jmethod_ids")?,
+        number: exports.offset("ConstMethod", "_method_idnum")?,
     })
 }
 
 fn heaps(exports: &Exports) -> Option<Vec<Heap>> {
-    let array = |name| {
-        let base = exports.offset("GrowableArrayBase", name);
-        base.or_else(|| exports.offset("GenericGrowableArray", name))
-    };
-    let (len, data) = (array("_len")?, exports.offset("GrowableArray<int>", "_data")?);
     let heap = |name| exports.offset("CodeHeap", name);
     let space = |name| exports.offset("VirtualSpace", name);
     let (memory, segments) = (heap("_memory")?, heap("_segmap")?);
     let (low, end) = (space("_low_boundary")?, space("_high_boundary")?);
     let (first, high) = (space("_low")?, space("_high")?);
     let shift = heap("_log2_segment_size")?;
-    let all = exports.value("CodeCache", "_heaps")?;
+    let all = all_heaps(exports)?;
     // SAFETY: the heaps are made before there is a thread, and stay.
     let found = unsafe {
-        let (len, heaps) = (read::<i32>(all + len), read::<usize>(all + data));
-        let heaps = (0..len as usize).map(|nth| read::<usize>(heaps + nth * WORD));
         let heap = |heap: usize| {
             let (begin, last) = (read::<usize>(heap + memory + low), read(heap + memory + end));
             let first_segment = read::<usize>(heap + segments + first);
@@ -274,7 +306,25 @@ fn heaps(exports: &Exports) -> Option<Vec<Heap>> {
             let high = heap + memory + high;
             is_sound.then_some(Heap { begin, high, segments: first_segment, shift })
         };
-        heaps.map(heap).collect::<Option<Vec<Heap>>>()
+        all.into_iter().map(heap).collect::<Option<Vec<Heap>>>()
     };
     found.filter(|heaps| !heaps.is_empty())
+}
+
+/// Where the descriptions of the heaps are: JDK 8 has one heap.
+fn all_heaps(exports: &Exports) -> Option<Vec<usize>> {
+    if let Some(only) = exports.value("CodeCache", "_heap") {
+        return Some(vec![only]);
+    }
+    let array = |name| {
+        let base = exports.offset("GrowableArrayBase", name);
+        base.or_else(|| exports.offset("GenericGrowableArray", name))
+    };
+    let (len, data) = (array("_len")?, exports.offset("GrowableArray<int>", "_data")?);
+    let all = exports.value("CodeCache", "_heaps")?;
+    // SAFETY: the array is made before there is a thread, and stays.
+    unsafe {
+        let (len, heaps) = (read::<i32>(all + len), read::<usize>(all + data));
+        Some((0..len.max(0) as usize).map(|nth| read::<usize>(heaps + nth * WORD)).collect())
+    }
 }

@@ -39,7 +39,7 @@ impl Layout {
         let blob = &self.blob;
         // SAFETY: the code of the frame stays, and so does what its frame keeps.
         unsafe {
-            if !blob.deopt.iter().any(|handler| handler.of(nmethod) == pc) {
+            if !blob.deopt.iter().flatten().any(|handler| handler.of(nmethod) == pc) {
                 return Ok(pc);
             }
             let offset = usize::try_from(blob.orig_pc.number(nmethod)).map_err(|_| Unsure)?;
@@ -111,7 +111,7 @@ impl Layout {
 
     /// # Safety
     /// There is such a method, and it stays.
-    unsafe fn is_native(&self, method: usize) -> bool {
+    pub unsafe fn is_native(&self, method: usize) -> bool {
         // SAFETY: the caller's promise.
         unsafe { read::<u16>(method + self.method.access) & ACC_NATIVE != 0 }
     }

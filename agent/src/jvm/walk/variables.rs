@@ -7,7 +7,6 @@
 
 use super::{exports::Exports, memory::read};
 use crate::jvm::code::LocalVariable;
-use jvmti_bindings::sys::jni::jmethodID;
 
 /// Bits of a `ConstMethod`'s flags, with their names, in the order of these.
 const FLAGS: [(&str, u16); 9] = [
@@ -77,16 +76,10 @@ impl LocalVariables {
     /// cannot be one.
     ///
     /// # Safety
-    /// The method is that of a frame of the current thread, and its id is the address of a
-    /// word with the method's address.
-    pub unsafe fn of_method(&self, id: jmethodID) -> Vec<LocalVariable> {
+    /// The method is that of a frame of the current thread.
+    pub unsafe fn of_method(&self, method: usize) -> Vec<LocalVariable> {
         // SAFETY: the caller's promise: the method stays, and what belongs to it.
-        unsafe {
-            match read::<usize>(id as usize) {
-                0 => Vec::new(),
-                method => self.of_const_method(read(method + self.const_method)),
-            }
-        }
+        unsafe { self.of_const_method(read(method + self.const_method)) }
     }
 
     /// # Safety

@@ -16,12 +16,12 @@ import java.util.concurrent.locks.LockSupport;
  * says "retransformed". From then on the thread "pulse" parks for a moment, again and again.
  */
 public final class Retransformer implements ClassFileTransformer {
-    private static final Set<String> LOCKS = Set.of(
+    private static final Set<String> LOCKS = new HashSet<>(Arrays.asList(
             "java.util.concurrent.locks.LockSupport",
             "java.util.concurrent.locks.AbstractQueuedSynchronizer",
             "java.util.concurrent.locks.AbstractQueuedLongSynchronizer",
             "java.util.concurrent.locks.StampedLock",
-            "java.lang.Thread");
+            "java.lang.Thread"));
 
     private final Set<Class<?>> classes = new HashSet<>();
 
@@ -68,7 +68,7 @@ public final class Retransformer implements ClassFileTransformer {
         byte[] file = (type.getSimpleName() + ".java").getBytes(StandardCharsets.US_ASCII);
         byte[] renamed = bytes.clone();
         for (int at = 0; at + file.length <= bytes.length; at++) {
-            if (Arrays.equals(bytes, at, at + file.length, file, 0, file.length)) {
+            if (Arrays.equals(Arrays.copyOfRange(bytes, at, at + file.length), file)) {
                 renamed[at + file.length - 2] = 'V';
             }
         }

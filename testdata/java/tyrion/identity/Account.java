@@ -2,6 +2,7 @@ package tyrion.identity;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -159,7 +160,7 @@ public final class Account {
         String go = System.getProperty("truth.go");
         if (go != null) {
             say("ready");
-            awaitFile(Path.of(go));
+            awaitFile(Paths.get(go));
         }
     }
 
@@ -172,7 +173,7 @@ public final class Account {
         String folder = System.getProperty("identity.steps");
         if (folder != null) {
             say(name);
-            awaitFile(Path.of(folder, name));
+            awaitFile(Paths.get(folder, name));
         }
     }
 

@@ -5,6 +5,7 @@ import java.lang.instrument.ClassDefinition;
 import java.lang.instrument.UnmodifiableClassException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.Paths;
 import tyrion.agents.Instruments;
 
 /**
@@ -20,7 +21,7 @@ public final class Changing {
         for (int place = 1; place <= 4; place++) {
             Account.contend(place, four, four);
         }
-        Account.contendTwice(3, 4, four, () -> redefine(Changed.class, Path.of(args[0])));
+        Account.contendTwice(3, 4, four, () -> redefine(Changed.class, Paths.get(args[0])));
         for (int turn = 0; turn < 2; turn++) {
             for (int place = 11; place <= 14; place++) {
                 Account.contend(place, four, four);

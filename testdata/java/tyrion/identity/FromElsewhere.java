@@ -1,5 +1,7 @@
 package tyrion.identity;
 
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
@@ -8,11 +10,11 @@ import java.util.concurrent.locks.ReentrantLock;
 public final class FromElsewhere {
     private static final int TURNS = 4;
 
-    private final Map<String, Object> map = Map.of("key", new Object());
-    private final List<Object> list = List.of(new Object());
+    private final Map<String, Object> map = Collections.singletonMap("key", new Object());
+    private final List<Object> list = Arrays.asList(new Object());
     private final Object parameter = new Object();
     private final Object result = new Object();
-    private final Map<String, ReentrantLock> locks = Map.of("key", new ReentrantLock());
+    private final Map<String, ReentrantLock> locks = Collections.singletonMap("key", new ReentrantLock());
     private final Object one = new Object();
     private final Object other = one;
 
@@ -59,7 +61,7 @@ public final class FromElsewhere {
     public static void main(String[] args) {
         Account.begin();
         FromElsewhere it = new FromElsewhere();
-        List<Runnable> ways = List.of(
+        List<Runnable> ways = Arrays.asList(
                 it::ofMap, it::ofList, () -> ofParameter(it.parameter), it::ofResult, it::lockOfMap);
         for (int turn = 0; turn < TURNS; turn++) {
             for (Runnable way : ways) {

@@ -5,7 +5,7 @@ import java.net.MalformedURLException;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Files;
-import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -34,7 +34,7 @@ public final class Generated {
     public static void main(String[] args) throws IOException {
         Account.begin();
         Generated generated = new Generated();
-        for (String line : Files.readAllLines(Path.of(args[0]))) {
+        for (String line : Files.readAllLines(Paths.get(args[0]))) {
             try {
                 generated.step(line.split(" "));
             } catch (ReflectiveOperationException | IOException | RuntimeException e) {
@@ -68,7 +68,7 @@ public final class Generated {
                         Integer.parseInt(words[3]), run(words[1], words[2]), run(words[4], words[5]));
                 break;
             case "redefine":
-                Changing.redefine(subjects.get(words[1]).getClass(), Path.of(words[2]));
+                Changing.redefine(subjects.get(words[1]).getClass(), Paths.get(words[2]));
                 break;
             case "drop":
                 subjects.remove(words[1]);
@@ -82,7 +82,7 @@ public final class Generated {
     }
 
     private static ClassLoader loaderOf(String folder) throws MalformedURLException {
-        return new URLClassLoader(new URL[] {Path.of(folder).toUri().toURL()});
+        return new URLClassLoader(new URL[] {Paths.get(folder).toUri().toURL()});
     }
 
     private void make(String id, Class<?> type) throws ReflectiveOperationException {

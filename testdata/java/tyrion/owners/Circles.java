@@ -8,6 +8,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import tyrion.support.Older;
 
 /**
  * {@code Circles NAME MILLIS [virtual]}: threads take locks as NAME says, and after so many
@@ -435,7 +436,7 @@ public final class Circles {
     private static void spin(long micros) {
         long endNs = System.nanoTime() + micros * 1000;
         while (System.nanoTime() < endNs) {
-            Thread.onSpinWait();
+            Older.onSpinWait();
         }
     }
 }

@@ -1,10 +1,11 @@
 package tyrion.owners;
 
 import java.nio.file.Files;
-import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import tyrion.support.Json;
+import tyrion.support.Older;
 
 /**
  * {@code Holders KIND MILLIS [virtual]}: four threads take one lock, a monitor or a ReentrantLock,
@@ -15,8 +16,9 @@ import tyrion.support.Json;
  * begin and at its end.
  */
 public final class Holders {
-    private static final Object MONITOR = new Object();
-    private static final ReentrantLock LOCK = new ReentrantLock();
+    // Not private: for Java 8, inner classes call methods for what is.
+    static final Object MONITOR = new Object();
+    static final ReentrantLock LOCK = new ReentrantLock();
 
     private final boolean isMonitor;
     private final long endNs;
@@ -37,7 +39,7 @@ public final class Holders {
             return;
         }
         System.out.println("ready");
-        while (!Files.exists(Path.of(go))) {
+        while (!Files.exists(Paths.get(go))) {
             spin(1_000_000);
         }
     }
@@ -136,7 +138,7 @@ public final class Holders {
     private static void spin(long ns) {
         long endNs = System.nanoTime() + ns;
         while (System.nanoTime() < endNs) {
-            Thread.onSpinWait();
+            Older.onSpinWait();
         }
     }
 }

@@ -1,6 +1,7 @@
 package tyrion.sampling;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import tyrion.support.Json;
 
@@ -46,7 +47,7 @@ public final class Shares {
         Stage stage = new Stage();
         // A pool makes its thread for its first task.
         stage.tasks.execute(new Pool.Task(1));
-        List<Actor> actors = new ArrayList<>(List.of(
+        List<Actor> actors = new ArrayList<>(Arrays.asList(
                 new Actors.Computing(stage),
                 new Actors.Waiting(stage),
                 new Actors.Blocked(stage),

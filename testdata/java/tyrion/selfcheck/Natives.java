@@ -9,18 +9,24 @@ import java.util.concurrent.TimeUnit;
 
 /** Methods of the JDK that are synchronized and native, or that do their work in native code. */
 final class Natives implements SelfCheck.Check {
-    /** Its setters are static, synchronized and native. */
-    private static final String FLAG = "com.sun.management.internal.Flag";
-
     private static final String OPTION = "HeapDumpOnOutOfMemoryError";
 
     private final HotSpotDiagnosticMXBean jvm =
             ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
 
+    /** A class whose setters are static, synchronized and native: of now, and of JDK 8. */
+    private static Class<?> flag() throws ClassNotFoundException {
+        try {
+            return Class.forName("com.sun.management.internal.Flag");
+        } catch (ClassNotFoundException older) {
+            return Class.forName("sun.management.Flag");
+        }
+    }
+
     @Override
     public void run() throws Exception {
         synchronizedAroundNative();
-        Class<?> flag = Class.forName(FLAG);
+        Class<?> flag = flag();
         Method setter = flag.getDeclaredMethod("setBooleanValue", String.class, boolean.class);
         Locked.check(
                 Modifier.isNative(setter.getModifiers())

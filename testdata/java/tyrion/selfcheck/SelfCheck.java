@@ -1,7 +1,7 @@
 package tyrion.selfcheck;
 
+import java.util.Arrays;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 
@@ -54,7 +54,7 @@ public final class SelfCheck {
     public static void main(String[] names) {
         System.out.println("begun");
         for (int times = Integer.getInteger("selfcheck.times", 1); times > 0; times--) {
-            for (String name : names.length == 0 ? CHECKS.keySet() : List.of(names)) {
+            for (String name : names.length == 0 ? CHECKS.keySet() : Arrays.asList(names)) {
                 check(name);
             }
         }

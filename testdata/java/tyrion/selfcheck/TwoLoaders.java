@@ -3,6 +3,7 @@ package tyrion.selfcheck;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.concurrent.TimeUnit;
+import tyrion.support.Older;
 
 /** One class in two class loaders: its static synchronized methods lock two different classes. */
 final class TwoLoaders implements SelfCheck.Check {
@@ -60,7 +61,7 @@ final class TwoLoaders implements SelfCheck.Check {
         private Class<?> define(String name) throws ClassNotFoundException {
             String file = name.replace('.', '/') + ".class";
             try (InputStream bytes = getParent().getResourceAsStream(file)) {
-                byte[] all = bytes.readAllBytes();
+                byte[] all = Older.readAll(bytes);
                 return defineClass(name, all, 0, all.length);
             } catch (IOException e) {
                 throw new ClassNotFoundException(name, e);

@@ -2,11 +2,13 @@ package tyrion.truth;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import tyrion.support.Json;
+import tyrion.support.Older;
 
 /**
  * {@code changing FOLDER STEPS [RACERS]}: a thread "worker" works in STEPS steps, each of which
@@ -32,7 +34,7 @@ final class Changing implements Scenario {
 
     @Override
     public void run(Arguments arguments, Json report) throws Exception {
-        Path folder = Path.of(arguments.text(0, "."));
+        Path folder = Paths.get(arguments.text(0, "."));
         int steps = arguments.number(1, 1);
         int racers = arguments.number(2, 0);
         Thread worker = Threads.start("worker", () -> {
@@ -93,7 +95,7 @@ final class Changing implements Scenario {
 
         private void once() {
             synchronized (own) {
-                Thread.onSpinWait();
+                Older.onSpinWait();
             }
         }
 
@@ -105,14 +107,14 @@ final class Changing implements Scenario {
 
         private void again() {
             synchronized (own) {
-                Thread.onSpinWait();
+                Older.onSpinWait();
             }
         }
     }
 
     private static final class Method {
         private synchronized void once() {
-            Thread.onSpinWait();
+            Older.onSpinWait();
         }
 
         private synchronized void keep(Runnable meanwhile) {
@@ -120,7 +122,7 @@ final class Changing implements Scenario {
         }
 
         private synchronized void again() {
-            Thread.onSpinWait();
+            Older.onSpinWait();
         }
     }
 

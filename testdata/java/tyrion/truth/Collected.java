@@ -2,9 +2,11 @@ package tyrion.truth;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.List;
 import tyrion.support.Json;
+import tyrion.support.Older;
 
 /**
  * {@code collections [TIMES [STEPS [FOLDER]]]}: in each step, TIMES calls of {@link System#gc}, each
@@ -22,7 +24,7 @@ final class Collected implements Scenario {
         String folder = arguments.text(2, "");
         for (int step = 0; step < steps; step++) {
             if (!folder.isEmpty()) {
-                begin(Path.of(folder).resolve(Integer.toString(step)));
+                begin(Paths.get(folder).resolve(Integer.toString(step)));
             }
             for (int i = 0; i < times; i++) {
                 collect(step);
@@ -56,7 +58,7 @@ final class Collected implements Scenario {
 
     private void pass() {
         synchronized (door) { // WAIT
-            Thread.onSpinWait();
+            Older.onSpinWait();
         }
     }
 }

@@ -1,6 +1,7 @@
 package tyrion.truth;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -33,7 +34,7 @@ final class Convoy implements Scenario {
         rounds = arguments.number(0, 12);
         holdMillis = arguments.number(1, 30);
         // Loads and initializes what waiting threads use, so that they wait for the one lock only.
-        for (String kind : List.of("monitor", "lock")) {
+        for (String kind : Arrays.asList("monitor", "lock")) {
             Guard guard = Guard.of(kind);
             Encounter.stage(
                     new Holder(guard), Threads.named("first-" + kind), 1,
@@ -69,7 +70,7 @@ final class Convoy implements Scenario {
         }
 
         void report(List<Json> threads) {
-            List<Member> members = new ArrayList<>(List.of(slow));
+            List<Member> members = new ArrayList<>(Arrays.asList(slow));
             members.addAll(waiters);
             // One after the other, as they end: else they meet at the lock of their thread group.
             for (Member member : members) {

@@ -1,6 +1,7 @@
 package tyrion.truth;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -39,7 +40,7 @@ final class Counts implements Scenario {
     public void run(Arguments arguments, Json report) throws Exception {
         int threadCount = arguments.number(0, 4);
         int rounds = arguments.number(1, 3_000_000 / KINDS.size());
-        List<String> wanted = List.of(arguments.from(2));
+        List<String> wanted = Arrays.asList(arguments.from(2));
         boolean virtual = Boolean.getBoolean("truth.virtual");
         if (virtual) {
             VirtualThreads.require();

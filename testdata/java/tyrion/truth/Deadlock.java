@@ -1,6 +1,7 @@
 package tyrion.truth;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.ReentrantLock;
@@ -28,7 +29,7 @@ final class Deadlock implements Scenario {
         boolean hasOthers = arguments.text(1, "").equals("others");
         List<String> threads = new ArrayList<>();
         if (kind.equals("all")) {
-            for (String each : List.of("monitor", "lock", "mixed")) {
+            for (String each : Arrays.asList("monitor", "lock", "mixed")) {
                 Deadlock deadlock = new Deadlock();
                 deadlock.suffix = "-" + each;
                 deadlock.stage(each, hasOthers, threads);
@@ -68,7 +69,7 @@ final class Deadlock implements Scenario {
             start("right", () -> enterBothMonitors(second, first));
             startOthers(hasOthers, () -> enter(first));
         }
-        threads.addAll(List.of("left" + suffix, "right" + suffix));
+        threads.addAll(Arrays.asList("left" + suffix, "right" + suffix));
     }
 
     private Thread start(String name, Runnable body) {
@@ -91,7 +92,7 @@ final class Deadlock implements Scenario {
         Thread sleeper = start("sleeper", () -> sleepIn(bed, isTaken));
         await(isTaken);
         await(bothHold);
-        List<Thread> others = List.of(
+        List<Thread> others = Arrays.asList(
                 start("patient", () -> enter(bed)),
                 start("bystander", askLeft),
                 start("idle", Deadlock::waitForNobody));

@@ -6,10 +6,12 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import tyrion.support.Json;
+import tyrion.support.Older;
 
 /**
  * {@code fresh-locks [PAIRS]}: in each pair of threads, one takes a monitor that nobody has used
@@ -27,7 +29,7 @@ final class FreshLocks implements Scenario {
     @Override
     public void run(Arguments arguments, Json report) throws Exception {
         int pairCount = arguments.number(0, 2);
-        Path until = Path.of(System.getProperty("truth.until"));
+        Path until = Paths.get(System.getProperty("truth.until"));
         ByteBuffer counters = counters(System.getProperty("truth.counters"), pairCount);
         List<Pair> pairs = new ArrayList<>();
         List<Thread> threads = new ArrayList<>();
@@ -54,7 +56,7 @@ final class FreshLocks implements Scenario {
 
     private static ByteBuffer counters(String file, int pairCount) throws IOException {
         try (FileChannel channel = FileChannel.open(
-                Path.of(file),
+                Paths.get(file),
                 StandardOpenOption.CREATE,
                 StandardOpenOption.READ,
                 StandardOpenOption.WRITE)) {
@@ -83,11 +85,11 @@ final class FreshLocks implements Scenario {
                 synchronized (lock) {
                     next = lock;
                     while (taker.getState() != Thread.State.BLOCKED) {
-                        Thread.onSpinWait();
+                        Older.onSpinWait();
                     }
                 }
                 while (next != null) {
-                    Thread.onSpinWait();
+                    Older.onSpinWait();
                 }
             }
             ended = true;

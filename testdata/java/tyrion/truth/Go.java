@@ -1,7 +1,7 @@
 package tyrion.truth;
 
 import java.nio.file.Files;
-import java.nio.file.Path;
+import java.nio.file.Paths;
 
 /**
  * Lets a test attach a profiler before a scenario begins: with {@code -Dtruth.go=FILE} the scenario
@@ -15,7 +15,7 @@ final class Go {
         if (file != null) {
             System.out.println("ready");
             System.out.flush();
-            while (!Files.exists(Path.of(file))) {
+            while (!Files.exists(Paths.get(file))) {
                 Threads.sleepMillis(5);
             }
         }

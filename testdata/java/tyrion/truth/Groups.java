@@ -7,6 +7,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.locks.ReentrantLock;
 import tyrion.api.Tyrion;
 import tyrion.support.Json;
+import tyrion.support.Older;
 
 /**
  * {@code groups [virtual]}: thread "clerk" calls a bean whose methods are groups, as a container
@@ -48,7 +49,7 @@ final class Groups implements Scenario {
                 wait("");
             }
         }
-        String name = "x".repeat(4095);
+        String name = Older.repeat("x", 4095);
         try (Tyrion.Group group = Tyrion.group(name + "\u00e4 is cut")) {
             wait(name);
             group.close();

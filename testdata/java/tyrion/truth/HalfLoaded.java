@@ -4,7 +4,9 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.Paths;
 import tyrion.support.Json;
+import tyrion.support.Older;
 
 /**
  * {@code half-loaded FILE}: a class whose superclass is not there yet. Its loader says {@code half
@@ -16,7 +18,7 @@ final class HalfLoaded implements Scenario {
 
     @Override
     public void run(Arguments arguments, Json report) throws Exception {
-        Class<?> type = new Loader(Path.of(arguments.text(0, ""))).define();
+        Class<?> type = new Loader(Paths.get(arguments.text(0, ""))).define();
         Runnable late = (Runnable) type.getDeclaredConstructor().newInstance();
         while (true) {
             late.run();
@@ -35,7 +37,7 @@ final class HalfLoaded implements Scenario {
         Class<?> define() throws IOException {
             String file = Late.class.getName().replace('.', '/') + ".class";
             try (InputStream in = HalfLoaded.class.getClassLoader().getResourceAsStream(file)) {
-                byte[] bytes = in.readAllBytes();
+                byte[] bytes = Older.readAll(in);
                 return defineClass(Late.class.getName(), bytes, 0, bytes.length);
             }
         }

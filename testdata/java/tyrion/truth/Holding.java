@@ -1,6 +1,7 @@
 package tyrion.truth;
 
 import tyrion.support.Json;
+import tyrion.support.Older;
 
 /**
  * Measures how long a lock is held, right inside of it, and holds it for a time that it is told. One
@@ -34,7 +35,7 @@ final class Holding {
     static void keep(long nanos) {
         long end = System.nanoTime() + nanos;
         while (System.nanoTime() < end) {
-            Thread.onSpinWait();
+            Older.onSpinWait();
         }
     }
 

@@ -1,6 +1,7 @@
 package tyrion.truth;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -27,7 +28,7 @@ final class Holds implements Scenario {
     @Override
     public void run(Arguments arguments, Json report) {
         int times = arguments.number(0, 200);
-        List<Site> sites = List.of(
+        List<Site> sites = Arrays.asList(
                 new Block(), new Method(), new Static(), new Reentrant(), new Thrown(), new Waits(),
                 new Lock(), new Awaits(), new Read(), new Write(), new Stamped(), new Permit());
         List<Json> measured = new ArrayList<>();

@@ -3,6 +3,7 @@ package tyrion.truth;
 import java.util.ArrayList;
 import java.util.List;
 import tyrion.support.Json;
+import tyrion.support.Older;
 
 /**
  * Threads whose names give orders to terminals, turn the direction of reading, cannot be seen, or
@@ -32,7 +33,7 @@ final class HostileNames implements Scenario {
         for (String name : NAMES) {
             waitOnce(name);
         }
-        waitOnce("x".repeat(LONG));
+        waitOnce(Older.repeat("x", LONG));
         report.put("names", shown);
     }
 

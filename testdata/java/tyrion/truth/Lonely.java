@@ -1,6 +1,7 @@
 package tyrion.truth;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.locks.ReentrantLock;
@@ -49,7 +50,7 @@ final class Lonely implements Scenario {
             ownLocks.addAll(owner.ownLocks);
         }
         report.put("times", times)
-                .put("classes", List.of(
+                .put("classes", Arrays.asList(
                         told(owns, OWN * THREADS),
                         told(ownLocks, OWN_LOCKS * THREADS),
                         told(commons, 0),

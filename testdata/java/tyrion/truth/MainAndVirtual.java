@@ -1,6 +1,7 @@
 package tyrion.truth;
 
 import tyrion.support.Json;
+import tyrion.support.Older;
 
 /**
  * {@code main-and-virtual N}: the main thread takes N locks that have a hash, and later a virtual
@@ -28,7 +29,7 @@ final class MainAndVirtual implements Scenario {
         for (int times = 0; times < 3; times++) {
             for (Shared lock : locks) {
                 synchronized (lock) {
-                    Thread.onSpinWait();
+                    Older.onSpinWait();
                 }
             }
         }

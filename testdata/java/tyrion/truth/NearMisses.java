@@ -1,10 +1,12 @@
 package tyrion.truth;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import tyrion.support.Json;
+import tyrion.support.Older;
 
 /**
  * {@code near-misses [TIMES]}: thread "early" takes a lock and leaves it, and thread "late" takes
@@ -90,7 +92,7 @@ final class NearMisses implements Scenario {
             while (!isOver) {
                 // Spins, so as to be on time.
                 while (turn != 1) {
-                    Thread.onSpinWait();
+                    Older.onSpinWait();
                 }
                 come(overlaps, passage, distance, least, most);
                 Threads.sleepMillis(BREAK_MILLIS);
@@ -101,7 +103,7 @@ final class NearMisses implements Scenario {
             }
         }, "late");
         late.start();
-        Threads.join(List.of(early, late));
+        Threads.join(Arrays.asList(early, late));
         return new Json()
                 .put("distance", distance)
                 .put("class", passage.getClass().getName())
@@ -143,7 +145,7 @@ final class NearMisses implements Scenario {
             Threads.sleepMillis(APART_MILLIS);
         }
         while (System.nanoTime() - left < NEAR_NANOS) {
-            Thread.onSpinWait();
+            Older.onSpinWait();
         }
         least.add(System.nanoTime() - left);
         passage.pass(() -> most.add(System.nanoTime() - leaving));

@@ -1,6 +1,7 @@
 package tyrion.truth;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import tyrion.support.Json;
@@ -34,17 +35,17 @@ final class Nesting implements Scenario {
 
     @Override
     public void run(Arguments arguments, Json report) {
-        pair("ab", "B", List.of("A"), this::takeBInA);
-        pair("ba", "A", List.of("B"), this::takeAInB);
-        pair("ab-again", "B", List.of("A"), this::takeBInA);
-        tell("deep", "D", List.of("C"));
-        pair("deep", "E", List.of("C", "D"), this::takeDeep);
-        tell("mixed", "lock", List.of("A"));
-        pair("mixed", "B", List.of("lock"), this::takeMixed);
-        pair("twins", "right", List.of("left"), this::takeTwins);
-        pair("reentrant", "B", List.of("A"), this::takeReentrant);
-        pair("after-wait", "B", List.of("A"), this::takeAfterWait);
-        report.put("pairs", pairs).put("locks", List.of(
+        pair("ab", "B", Arrays.asList("A"), this::takeBInA);
+        pair("ba", "A", Arrays.asList("B"), this::takeAInB);
+        pair("ab-again", "B", Arrays.asList("A"), this::takeBInA);
+        tell("deep", "D", Arrays.asList("C"));
+        pair("deep", "E", Arrays.asList("C", "D"), this::takeDeep);
+        tell("mixed", "lock", Arrays.asList("A"));
+        pair("mixed", "B", Arrays.asList("lock"), this::takeMixed);
+        pair("twins", "right", Arrays.asList("left"), this::takeTwins);
+        pair("reentrant", "B", Arrays.asList("A"), this::takeReentrant);
+        pair("after-wait", "B", Arrays.asList("A"), this::takeAfterWait);
+        report.put("pairs", pairs).put("locks", Arrays.asList(
                 named("A", a), named("B", b), named("C", c), named("D", d), named("E", e),
                 named("left", left), named("right", right)));
     }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.Pipe;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicLong;
@@ -52,7 +53,7 @@ final class NioInterrupts implements Scenario {
     private static void round(ThreadFactory virtual) throws IOException {
         Pipe pipe = Pipe.open();
         Thread reader = virtual.newThread(() -> read(pipe));
-        List<Thread> all = new ArrayList<>(List.of(reader));
+        List<Thread> all = new ArrayList<>(Arrays.asList(reader));
         all.add(virtual.newThread(() -> close(pipe)));
         all.add(virtual.newThread(reader::interrupt));
         all.add(new Thread(reader::interrupt, "interrupter"));

@@ -2,6 +2,7 @@ package tyrion.truth;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
@@ -28,7 +29,7 @@ final class ParkedOver implements Scenario {
     @Override
     public void run(Arguments arguments, Json report) throws Exception {
         VirtualThreads.require();
-        Path folder = Path.of(arguments.text(0, "."));
+        Path folder = Paths.get(arguments.text(0, "."));
         Thread locks = VirtualThreads.named("vlock").newThread(this::lock);
         Thread parks = VirtualThreads.named("vpark").newThread(this::park);
         await(folder, "ready", "begin");

@@ -1,6 +1,7 @@
 package tyrion.truth;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import tyrion.support.Json;
@@ -40,7 +41,7 @@ final class Phases implements Scenario {
         }
         threads.add(start("host", this::host));
         threads.add(start("late", this::beLate));
-        List<Thread> idlers = List.of(
+        List<Thread> idlers = Arrays.asList(
                 Threads.start("idler-1", this::idle), Threads.start("idler-2", this::idle));
 
         final long quiet = now();
@@ -58,7 +59,7 @@ final class Phases implements Scenario {
 
         List<Json> waits = new ArrayList<>();
         // This thread, too: it sleeps, and a sleep is no wait for anything.
-        List<String> busy = new ArrayList<>(List.of("main"));
+        List<String> busy = new ArrayList<>(Arrays.asList("main"));
         for (Body body : bodies) {
             waits.add(new Json().put("thread", body.name).put("waits", body.waits));
             busy.add(body.name);

@@ -3,6 +3,7 @@ package tyrion.truth;
 import java.io.RandomAccessFile;
 import java.lang.reflect.Field;
 import tyrion.support.Json;
+import tyrion.support.Older;
 
 /**
  * {@code probes LOG}: whether the probes of trace mode are on, before the log is truncated and at
@@ -32,7 +33,7 @@ final class Probes implements Scenario {
 
     private void take() {
         synchronized (lock) {
-            Thread.onSpinWait();
+            Older.onSpinWait();
         }
     }
 }

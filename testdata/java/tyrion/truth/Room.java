@@ -2,10 +2,13 @@ package tyrion.truth;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import tyrion.support.Json;
+import tyrion.support.Older;
 
 /**
  * {@code room FOLDER [CROWD]}: three steps, each of which begins once a file of its name is in the
@@ -23,14 +26,14 @@ final class Room implements Scenario {
 
     @Override
     public void run(Arguments arguments, Json report) throws Exception {
-        Path folder = Path.of(arguments.text(0, "."));
+        Path folder = Paths.get(arguments.text(0, "."));
         int crowd = arguments.number(1, 1800);
         report.put("is_nan", Double.isNaN(NotANumber.of(ReentrantLock.class)));
         System.out.println("ready");
         begin(folder, "crowd");
         meet("crowd", crowd);
         System.out.println("crowd");
-        for (String step : List.of("meanwhile", "after")) {
+        for (String step : Arrays.asList("meanwhile", "after")) {
             begin(folder, step);
             Threads.join(Threads.start(step, () -> Late.take(own)));
             meet(step + "-waiter", WAITERS);
@@ -60,7 +63,7 @@ final class Room implements Scenario {
         private static void take(Object own) {
             for (int i = 0; i < TIMES; i++) {
                 synchronized (own) {
-                    Thread.onSpinWait();
+                    Older.onSpinWait();
                 }
             }
         }
@@ -80,7 +83,7 @@ final class Room implements Scenario {
 
     private void pass() {
         synchronized (door) { // WAIT
-            Thread.onSpinWait();
+            Older.onSpinWait();
         }
     }
 }

@@ -1,6 +1,7 @@
 package tyrion.truth;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -56,7 +57,7 @@ final class Shared implements Scenario {
                 .put("class", locks.get(0).getClass().getName())
                 .put("acquisitions", takenBy * times)
                 .put("lock_threads", takenBy)
-                .put("shared_hashes", kind.equals("lock") ? List.of() : hashes);
+                .put("shared_hashes", kind.equals("lock") ? Arrays.asList() : hashes);
     }
 
     private void assign(

@@ -1,6 +1,6 @@
 package tyrion.truth;
 
-import java.util.List;
+import java.util.Arrays;
 import java.util.concurrent.locks.ReentrantLock;
 import tyrion.support.Json;
 
@@ -19,7 +19,7 @@ final class SoleInstances implements Scenario {
 
     @Override
     public void run(Arguments arguments, Json report) throws Exception {
-        for (String name : List.of("first", "second")) {
+        for (String name : Arrays.asList("first", "second")) {
             Thread thread = Threads.start(name, this::take);
             Threads.join(thread);
             // What gets its identity only when nobody holds it.

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import tyrion.support.Json;
+import tyrion.support.Older;
 
 /**
  * {@code spawn SCENARIO ARGUMENT...}: starts a child JVM, with the java on the PATH, that runs
@@ -18,8 +19,8 @@ final class Spawn implements Scenario {
         command.add(arguments.text(0, "holder-monitor"));
         command.addAll(Arrays.asList(arguments.from(1)));
         Process child = new ProcessBuilder(command).inheritIO().start();
-        report.put("pid", ProcessHandle.current().pid())
-                .put("child_pid", child.pid())
+        report.put("pid", Older.pid())
+                .put("child_pid", Older.pid(child))
                 .put("child_exit", child.waitFor());
     }
 }

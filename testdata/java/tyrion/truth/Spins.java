@@ -1,8 +1,9 @@
 package tyrion.truth;
 
-import java.util.List;
+import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicInteger;
 import tyrion.support.Json;
+import tyrion.support.Older;
 
 /**
  * {@code spins ROUNDS HOLDMICROS}: in each round one thread takes a lock and the other one wants it
@@ -21,7 +22,7 @@ final class Spins implements Scenario {
         Turns turns = new Turns(rounds, holdNanos);
         Thread holder = Threads.start("holder", turns::hold);
         Thread spinner = Threads.start("spinner", turns::want);
-        Threads.join(List.of(holder, spinner));
+        Threads.join(Arrays.asList(holder, spinner));
 
         report.put("class", Turns.class.getName())
                 .put("long_ns", LONG_NANOS)
@@ -51,7 +52,7 @@ final class Spins implements Scenario {
                     held.set(round);
                     long end = System.nanoTime() + holdNanos;
                     while (System.nanoTime() - end < 0) {
-                        Thread.onSpinWait();
+                        Older.onSpinWait();
                     }
                 }
                 await(done, round);
@@ -75,7 +76,7 @@ final class Spins implements Scenario {
 
         private static void await(AtomicInteger number, int round) {
             while (number.get() < round) {
-                Thread.onSpinWait();
+                Older.onSpinWait();
             }
         }
     }

@@ -5,7 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
-import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
@@ -84,7 +84,7 @@ final class Storm implements Scenario {
             return;
         }
         long end = System.nanoTime() + millis * 1_000_000;
-        while (System.nanoTime() < end && !Files.exists(Path.of(until))) {
+        while (System.nanoTime() < end && !Files.exists(Paths.get(until))) {
             Threads.sleepMillis(10);
         }
     }
@@ -95,7 +95,7 @@ final class Storm implements Scenario {
             return ByteBuffer.allocateDirect(size).order(ByteOrder.LITTLE_ENDIAN);
         }
         try (FileChannel channel = FileChannel.open(
-                Path.of(file),
+                Paths.get(file),
                 StandardOpenOption.CREATE,
                 StandardOpenOption.TRUNCATE_EXISTING,
                 StandardOpenOption.READ,

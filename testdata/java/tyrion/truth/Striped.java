@@ -1,6 +1,7 @@
 package tyrion.truth;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CyclicBarrier;
@@ -96,7 +97,7 @@ final class Striped implements Scenario {
         }, "meeting-1");
         first.start();
         second.start();
-        Threads.join(List.of(first, second));
+        Threads.join(Arrays.asList(first, second));
     }
 
     private static void await(CyclicBarrier barrier) {

@@ -84,9 +84,10 @@ final class ThreadIds implements Scenario {
             Field offset = ids.getDeclaredField("NEXT_TID_OFFSET");
             offset.setAccessible(true);
             // Not that of sun.misc: newer JDKs print warnings of its use.
-            Method export = Module.class.getDeclaredMethod("implAddExports", String.class);
+            Object module = Class.class.getMethod("getModule").invoke(Object.class);
+            Method export = module.getClass().getDeclaredMethod("implAddExports", String.class);
             export.setAccessible(true);
-            export.invoke(Object.class.getModule(), "jdk.internal.misc");
+            export.invoke(module, "jdk.internal.misc");
             Class<?> unsafe = Class.forName("jdk.internal.misc.Unsafe");
             unsafe.getMethod("putLong", long.class, long.class)
                     .invoke(

@@ -1,6 +1,7 @@
 package tyrion.truth;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import tyrion.support.Json;
 
@@ -22,7 +23,7 @@ final class Together implements Scenario {
 
         Guard guard = Guard.of(kind);
         Holder first = new Holder(guard);
-        List<Thread> threads = new ArrayList<>(List.of(Threads.start("together-1", first)));
+        List<Thread> threads = new ArrayList<>(Arrays.asList(Threads.start("together-1", first)));
         first.awaitHeld();
         List<Participant> participants = new ArrayList<>();
         for (int i = 2; i <= threadCount; i++) {

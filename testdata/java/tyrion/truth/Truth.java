@@ -1,7 +1,7 @@
 package tyrion.truth;
 
 import java.nio.file.Files;
-import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -127,7 +127,7 @@ public final class Truth {
             return;
         }
         System.out.println("ready");
-        while (!Files.exists(Path.of(file))) {
+        while (!Files.exists(Paths.get(file))) {
             Thread.sleep(5);
         }
     }

@@ -2,12 +2,14 @@ package tyrion.truth;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.reflect.Constructor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import tyrion.support.Older;
 
 /**
  * Threads and class loaders that come and go: four times a second, ten threads run a class that a
@@ -42,7 +44,7 @@ final class Turnover implements Runnable {
         LinkedBlockingQueue<String> work = new LinkedBlockingQueue<>();
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < THREADS; i++) {
-            var body = type.getDeclaredConstructor(CountDownLatch.class, LinkedBlockingQueue.class);
+            Constructor<?> body = type.getDeclaredConstructor(CountDownLatch.class, LinkedBlockingQueue.class);
             threads.add(Threads.start("guest", (Runnable) body.newInstance(all, work)));
         }
         all.await();
@@ -61,7 +63,7 @@ final class Turnover implements Runnable {
         Class<?> define() throws IOException {
             String file = Guest.class.getName().replace('.', '/') + ".class";
             try (InputStream in = Turnover.class.getClassLoader().getResourceAsStream(file)) {
-                byte[] bytes = in.readAllBytes();
+                byte[] bytes = Older.readAll(in);
                 return defineClass(Guest.class.getName(), bytes, 0, bytes.length);
             }
         }

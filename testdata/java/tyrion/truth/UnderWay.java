@@ -2,7 +2,9 @@ package tyrion.truth;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
@@ -34,7 +36,7 @@ final class UnderWay implements Scenario {
         Thread holder = Threads.start("holder", this::hold);
         held.await();
         Thread parked = Threads.start("waiter-park", this::park);
-        List<Thread> waiters = new ArrayList<>(List.of(parked));
+        List<Thread> waiters = new ArrayList<>(Arrays.asList(parked));
         waiters.add(Threads.start("waiter-lock", lock::lock));
         waiters.add(Threads.start("waiter-read", readWrite.readLock()::lock));
         waiters.add(Threads.start("waiter-semaphore", semaphore::acquireUninterruptibly));
@@ -45,7 +47,7 @@ final class UnderWay implements Scenario {
         }
         System.out.println("waiting");
         System.out.flush();
-        Path until = Path.of(System.getProperty("truth.until"));
+        Path until = Paths.get(System.getProperty("truth.until"));
         while (!Files.exists(until)) {
             Threads.sleepMillis(10);
         }

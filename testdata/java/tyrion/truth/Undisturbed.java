@@ -2,6 +2,7 @@ package tyrion.truth;
 
 import java.util.concurrent.atomic.AtomicBoolean;
 import tyrion.support.Json;
+import tyrion.support.Older;
 
 /**
  * {@code undisturbed [MILLIS]}: one thread takes a lock that no other thread ever takes, once and
@@ -28,7 +29,7 @@ final class Undisturbed implements Scenario {
                             "busy-" + i,
                             () -> {
                                 while (!done.get()) {
-                                    Thread.onSpinWait();
+                                    Older.onSpinWait();
                                 }
                             });
         }

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import tyrion.support.Json;
+import tyrion.support.Older;
 
 /**
  * {@code unloaded [CLASSES [KIND]]}: classes come and go while one thread takes a lock of each of
@@ -80,7 +81,7 @@ final class Unloaded implements Scenario {
     private static void take(Object lock, int times) {
         for (int i = 0; i < times; i++) {
             synchronized (lock) {
-                Thread.onSpinWait();
+                Older.onSpinWait();
             }
         }
     }
@@ -100,7 +101,7 @@ final class Unloaded implements Scenario {
             String name = template.getName();
             String file = "/" + name.replace('.', '/') + ".class";
             try (InputStream in = template.getResourceAsStream(file)) {
-                byte[] bytes = in.readAllBytes();
+                byte[] bytes = Older.readAll(in);
                 String digits = String.format("%02d", nth);
                 byte[] part = name.substring(name.indexOf('$')).getBytes(StandardCharsets.US_ASCII);
                 for (int at = 0; at + part.length <= bytes.length; at++) {

@@ -15,6 +15,7 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.IntUnaryOperator;
 import tyrion.support.Json;
+import tyrion.support.Older;
 
 /**
  * {@code walks SECONDS THREADS [KIND [DEEPEST]]}: threads (KIND {@code platform} or {@code virtual})
@@ -246,7 +247,7 @@ public final class Walks implements Scenario {
         String name = of.getName();
         String file = name.substring(name.lastIndexOf('.') + 1) + ".class";
         try (InputStream in = of.getResourceAsStream(file)) {
-            return in.readAllBytes();
+            return Older.readAll(in);
         } catch (IOException e) {
             throw new IllegalStateException(e);
         }

@@ -2,6 +2,7 @@ package tyrion.truth;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -49,7 +50,7 @@ final class Withheld implements Scenario {
         share(new ConditionPool(), "lender-").report(report, "lend");
         lockRows().report(report, "row");
         fetch().report(report, "fetch");
-        Sum.of(List.of(new Ticker()), "ticker").report(report, "tick");
+        Sum.of(Arrays.asList(new Ticker()), "ticker").report(report, "tick");
         fill();
         read();
         CountDownLatch end = new CountDownLatch(1);
@@ -372,7 +373,7 @@ final class Withheld implements Scenario {
                 inbox.add(i);
             }
         });
-        Sum waits = Sum.of(List.of(fetcher), "fetcher");
+        Sum waits = Sum.of(Arrays.asList(fetcher), "fetcher");
         Threads.join(feeder);
         return waits;
     }
