@@ -5,6 +5,9 @@ DEMO := target/demo
 # What tests run and the demo shows: what is handed on takes twice as long to compile.
 PROFILE := $(if $(TYRION_TEST_EVERYWHERE),release,light)
 
+# Those that `make test` runs on; all that are known with TYRION_TEST_EVERYWHERE.
+JDKS := $(if $(TYRION_TEST_EVERYWHERE),,8 11 17 21 25 27)
+
 # Any one of these that is there does for the demo.
 DEMO_JDK ?= 17
 
@@ -68,7 +71,7 @@ cases: ## Runs programs whose causes are known, and judges verdicts; NAMES="..."
 	TYRION_TEST_EVERYWHERE=1 $(CARGO) test --profile $(PROFILE) --workspace --test cases -- $(NAMES)
 
 setup: ## Gets the Java runtimes and the tools that the tests need
-	tests/setup/jdks.sh
+	tests/setup/jdks.sh $(JDKS)
 	tests/setup/java-classes.sh
 	tests/setup/cases.sh --slice
 	tests/setup/tools.sh
