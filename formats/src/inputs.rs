@@ -2,15 +2,21 @@
 
 use crate::{
     bytes::Bytes, collapsed, error::Error, event_log, input::Input, jfr, original, pprof,
-    recording::Recording, sniff::FileKind,
+    recording::Recording, sniff::FileKind, thread_dump,
 };
 
 /// Every format that recordings are read from. The first that a file's beginning
 /// fits reads it.
 ///
 /// Collapsed stacks come last: their lines look like those of many texts.
-pub const INPUTS: &[Input] =
-    &[event_log::INPUT, jfr::INPUT, original::INPUT, pprof::INPUT, collapsed::INPUT];
+pub const INPUTS: &[Input] = &[
+    event_log::INPUT,
+    jfr::INPUT,
+    original::INPUT,
+    pprof::INPUT,
+    thread_dump::INPUT,
+    collapsed::INPUT,
+];
 
 /// Reads a recording with one of these inputs; `name` stands in messages.
 ///
