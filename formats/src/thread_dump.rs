@@ -11,8 +11,6 @@ mod line;
 mod lines;
 mod raw;
 mod resolve;
-#[cfg(test)]
-mod tests;
 mod text;
 mod to_file;
 mod write;
@@ -70,7 +68,7 @@ fn style(start: &[u8]) -> Option<Style> {
         return is_json.then_some(Style::Json);
     }
     if has("\n1TI") || start.starts_with(b"0SECTION") || start.starts_with(b"NULL  ") {
-        return has("SUBCOMPONENT dump routine").then_some(Style::Javacore);
+        return has("subcomponent dump routine").then_some(Style::Javacore);
     }
     if has("Full thread dump") || has("java.lang.Thread.State: ") {
         return Some(Style::Text);

@@ -36,12 +36,14 @@ pub(super) struct TextReader<'d, 'o> {
     /// A moment that stood alone in a line: that of the dump that begins next.
     moment_ns: Option<u64>,
     told: Option<ToldWait>,
+    /// HotSpot's dump has not come to its last lines.
+    is_open: bool,
 }
 
 impl<'d, 'o> TextReader<'d, 'o> {
     pub(super) fn new(dumps: &'d mut Dumps<'o>) -> Self {
         let (dump, thread, part, moment_ns, told) = Default::default();
-        TextReader { dumps, dump, thread, part, moment_ns, told }
+        TextReader { dumps, dump, thread, part, moment_ns, told, is_open: false }
     }
 
     /// Reads all of a text.
@@ -54,12 +56,19 @@ impl<'d, 'o> TextReader<'d, 'o> {
             }
             self.line(&line, offset)?;
         }
+        if self.is_open && !text.ends_with(b"\n") {
+            let what = "the file ends within a thread dump; what comes before was read";
+            self.dumps.add_damage(text.len() as u64, what);
+        }
         self.end_dump()
     }
 
     fn line(&mut self, line: &str, offset: u64) -> io::Result<()> {
         if let Some((_, jvm)) = line.split_once("Full thread dump") {
             self.begin_dump(offset, jvm.trim().trim_end_matches(':'))?;
+        } else if line.starts_with("JNI global ref") {
+            self.end_thread();
+            self.is_open = false;
         } else if self.part == Part::Deadlocks {
             self.deadlock_line(line, offset)?;
         } else if line.starts_with("Found ") && line.contains("Java-level deadlock") {
@@ -78,6 +87,7 @@ impl<'d, 'o> TextReader<'d, 'o> {
     fn begin_dump(&mut self, offset: u64, jvm: &str) -> io::Result<()> {
         self.end_dump()?;
         let wall_ns = self.moment_ns.take();
+        self.is_open = true;
         self.dump = Some(RawDump { offset, wall_ns, jvm: jvm.to_owned(), ..RawDump::default() });
         Ok(())
     }

@@ -3,13 +3,11 @@
 
 mod found;
 mod series;
-#[cfg(test)]
-mod tests;
 mod view;
 
 use crate::{About, Answer, Findings, InBrief, ReportOptions, Section};
 use serde::Serialize;
-pub(super) use series::brief;
+pub(crate) use series::brief;
 
 /// The section.
 pub const SECTION: Section = Section {

@@ -49,8 +49,7 @@ const BORROWS: [&str; 9] = [
     "acquireConnection",
 ];
 /// Who takes a dump in its own JVM runs meanwhile.
-const TAKES_DUMPS: [&str; 4] =
-    ["dumpThreads", "dumpAllThreads", "getAllStackTraces", "dumpThreads0"];
+const TAKES_DUMPS: [&str; 3] = ["dumpThread", "dumpAllThreads", "getAllStackTraces"];
 
 /// A thread in a dump.
 #[derive(Clone, Debug)]
@@ -87,7 +86,13 @@ impl StackFacts {
         let inner = own.get(..TELLING.min(own.len())).unwrap_or_default();
         let begins =
             |frame: &str, with: &[&str]| with.iter().any(|begin| method(frame).starts_with(begin));
-        let at = inner.iter().position(|frame| begins(frame, &BORROWS));
+        // Others, too, have methods of these names.
+        let is_pool = |frame: &str| {
+            begins(frame, &BORROWS)
+                && (method(frame).starts_with("borrow")
+                    || ["Pool", "DataSource"].iter().any(|part| class(frame).contains(part)))
+        };
+        let at = inner.iter().position(|frame| is_pool(frame));
         let borrows = at.map(|at| {
             let pool = inner.get(at).map_or("", |it| it.as_str());
             let caller = own.iter().skip(at + 1).find(|it| package(it) != package(pool));
@@ -96,7 +101,7 @@ impl StackFacts {
         let is_named = inner.iter().any(|frame| begins(frame, &WAITS_FOR_WORK));
         let loops = own.len() <= OWN_LOOP;
         let waits_for_work = borrows.is_none() && is_named;
-        let takes_dumps = frames.iter().any(|frame| TAKES_DUMPS.contains(&method(frame)));
+        let takes_dumps = frames.iter().any(|frame| begins(frame, &TAKES_DUMPS));
         StackFacts { place, borrows, waits_for_work, loops, takes_dumps, frames }
     }
 }
@@ -229,7 +234,7 @@ fn state(reader: &StateReader<'_>, at_ns: u64, dumped: &DumpedThread, stack: &St
         }
         // It took a connection from a queue's head, which is no work.
         State::Idle if stack.borrows.is_some() => State::Parked,
-        State::Running | State::Native if stack.takes_dumps => State::Idle,
+        State::Running | State::Native | State::Other if stack.takes_dumps => State::Idle,
         state => state,
     }
 }
@@ -250,7 +255,7 @@ fn package(frame: &str) -> &str {
 }
 
 /// `Foo.bar:12`, for a line of words.
-pub(in crate::sections) fn brief(frame: &str) -> String {
+pub(crate) fn brief(frame: &str) -> String {
     let simple = class(frame).rsplit('.').next().unwrap_or_default();
     let line = frame.rsplit_once(':').map(|(_, line)| line.trim_end_matches(')'));
     let line = line.filter(|line| line.bytes().all(|byte| byte.is_ascii_digit()));

@@ -23,7 +23,7 @@ pub(super) fn view(found: &DumpFindings, options: &ReportOptions) -> View {
 
 fn summary(found: &DumpFindings) -> String {
     let dumps = units::counted(found.dumps, "dump");
-    let span = match found.span_ns.filter(|_| found.dumps > 1) {
+    let span = match found.span_ns.filter(|&ns| ns != 0) {
         Some(ns) => format!(" over {}", units::duration(ns)),
         None => String::new(),
     };
