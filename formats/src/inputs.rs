@@ -34,10 +34,12 @@ pub(crate) fn find<'i>(inputs: &'i [Input], name: &str, start: &[u8]) -> Result<
     if start.is_empty() {
         return Err(Error::Empty { log: log() });
     }
-    let input = inputs.iter().find(|input| (input.is_it)(start));
+    // No input sees more than it wants: what is cut there it takes for cut.
+    let seen = |input: &Input| start.get(..input.start_len).unwrap_or(start);
+    let input = inputs.iter().find(|input| (input.is_it)(seen(input)));
     let input =
         input.ok_or_else(|| Error::NotALog { log: log(), seems: FileKind::sniff(start) })?;
-    (input.check)(name, start)?;
+    (input.check)(name, seen(input))?;
     Ok(input)
 }
 

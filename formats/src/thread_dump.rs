@@ -5,6 +5,7 @@
 //! Each format is read into a [`RawDump`], dump by dump; `resolve` finds out what threads wait
 //! for and who has that, and `write` makes samples of it.
 
+mod frames;
 mod javacore;
 mod json;
 mod line;
@@ -18,7 +19,8 @@ mod write;
 use crate::{
     bytes::Bytes, error::Error, fact::Fact, input::Input, limits::MAX_DAMAGE, recording::Recording,
 };
-use raw::{FrameTable, RawDump};
+use frames::FrameTable;
+use raw::RawDump;
 use std::io;
 use write::DumpWriter;
 
@@ -47,7 +49,7 @@ const START_LEN: usize = 1 << 16;
 
 /// How a dump is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Style {
+enum DumpStyle {
     Text,
     ToFile,
     Json,
@@ -59,27 +61,27 @@ fn is_it(start: &[u8]) -> bool {
 }
 
 /// How a text is written that begins so; `None` if it is no thread dump.
-fn style(start: &[u8]) -> Option<Style> {
+fn style(start: &[u8]) -> Option<DumpStyle> {
     let start = start.get(..START_LEN).unwrap_or(start);
     let has = |part: &str| start.windows(part.len()).any(|window| window == part.as_bytes());
     let first = start.trim_ascii_start().first().copied();
     if matches!(first, Some(b'{' | b'[')) {
         let is_json = has("\"threadDump\"") || has("\"threadName\"") && has("\"threadState\"");
-        return is_json.then_some(Style::Json);
+        return is_json.then_some(DumpStyle::Json);
     }
     if has("\n1TI") || start.starts_with(b"0SECTION") || start.starts_with(b"NULL  ") {
-        return has("subcomponent dump routine").then_some(Style::Javacore);
+        return has("subcomponent dump routine").then_some(DumpStyle::Javacore);
     }
     if has("Full thread dump") || has("java.lang.Thread.State: ") {
-        return Some(Style::Text);
+        return Some(DumpStyle::Text);
     }
-    let mut texts = lines::Lines::new(start);
+    let mut texts = lines::TextLines::new(start);
     if texts.any(|(_, it)| {
         line::header(&it).is_some_and(|header| header.state.state.is_some() || header.state.waits)
     }) {
-        return Some(Style::Text);
+        return Some(DumpStyle::Text);
     }
-    to_file::is_it(start).then_some(Style::ToFile)
+    to_file::is_it(start).then_some(DumpStyle::ToFile)
 }
 
 /// The dumps of a file.
@@ -121,10 +123,12 @@ fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
     let (frames, writer, damage) = Default::default();
     let mut dumps = Dumps { name, frames, writer, damage };
     match style(&text) {
-        Some(Style::Json) => json::read(&text, &mut dumps).map_err(io)?,
-        Some(Style::Javacore) => javacore::read(&text, &mut dumps).map_err(io)?,
-        Some(Style::ToFile) => to_file::read(&text, &mut dumps).map_err(io)?,
-        Some(Style::Text) | None => text::TextReader::new(&mut dumps).read(&text).map_err(io)?,
+        Some(DumpStyle::Json) => json::read(&text, &mut dumps).map_err(io)?,
+        Some(DumpStyle::Javacore) => javacore::read(&text, &mut dumps).map_err(io)?,
+        Some(DumpStyle::ToFile) => to_file::read(&text, &mut dumps).map_err(io)?,
+        Some(DumpStyle::Text) | None => {
+            text::TextReader::new(&mut dumps).read(&text).map_err(io)?
+        }
     }
     let place = |at| lines::offset_in_file(all, &text, at);
     let Some(mut writer) = dumps.writer else {

@@ -35,7 +35,7 @@ const LONGEST_SAID: usize = 500;
 /// The longest answer, in bytes.
 const LONGEST_ANSWER: u64 = 64 << 10;
 /// The longest thread dump: a thread takes some kilobytes.
-const LONGEST_DUMP: u64 = 1 << 30;
+const LONGEST_DUMP: u64 = 256 << 20;
 
 /// Has a JVM load a library with options: the library's answer, a number, 0
 /// for well done.

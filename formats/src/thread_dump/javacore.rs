@@ -2,15 +2,15 @@
 
 use super::{
     Dumps, line,
-    lines::Lines,
-    raw::{How, RawDump, RawLock, RawOwner, RawState, RawThread, RawWait},
+    lines::TextLines,
+    raw::{RawDump, RawLock, RawOwner, RawState, RawThread, RawWait, WaitPhrase},
 };
 use std::io;
 
 /// Reads a text, which may have several dumps.
 pub(super) fn read(text: &[u8], dumps: &mut Dumps<'_>) -> io::Result<()> {
     let mut dump: Option<RawDump> = None;
-    for (offset, line) in Lines::new(text) {
+    for (offset, line) in TextLines::new(text) {
         let (tag, value) = line.split_once(char::is_whitespace).unwrap_or((&line, ""));
         let value = value.trim();
         match tag {
@@ -106,9 +106,9 @@ fn blocked(thread: &mut RawThread, value: &str) {
     let Some((how, on)) = value.split_once(" on:") else { return };
     let (lock, owner) = on.split_once(" Owned by:").unwrap_or((on, ""));
     let how = match how.trim() {
-        "Blocked" => How::Enter,
-        "Parked" => How::Park,
-        _ => How::Wait,
+        "Blocked" => WaitPhrase::Enter,
+        "Parked" => WaitPhrase::Park,
+        _ => WaitPhrase::Wait,
     };
     thread.wait = Some(RawWait { how, lock: object(lock) });
     let owner = owner.trim();

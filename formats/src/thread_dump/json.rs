@@ -4,7 +4,7 @@
 
 use super::{
     Dumps, line,
-    raw::{How, RawDump, RawLock, RawOwner, RawState, RawThread, RawWait},
+    raw::{RawDump, RawLock, RawOwner, RawState, RawThread, RawWait, WaitPhrase},
     to_file,
 };
 use crate::limits::thread_dump::MAX_JSON;
@@ -15,31 +15,31 @@ use std::io;
 /// What one of them is.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct File {
-    thread_dump: Option<Dump>,
-    threads: Option<Vec<Info>>,
+struct JsonFile {
+    thread_dump: Option<JsonDump>,
+    threads: Option<Vec<JsonInfo>>,
 }
 
 /// What the JDK writes.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Dump {
+struct JsonDump {
     process_id: Option<Value>,
     time: Option<String>,
     runtime_version: Option<String>,
     #[serde(default)]
-    thread_containers: Vec<Container>,
+    thread_containers: Vec<JsonContainer>,
 }
 
 #[derive(Deserialize)]
-struct Container {
+struct JsonContainer {
     #[serde(default)]
-    threads: Vec<Thread>,
+    threads: Vec<JsonThread>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Thread {
+struct JsonThread {
     tid: Option<Value>,
     #[serde(default)]
     name: String,
@@ -50,19 +50,19 @@ struct Thread {
     stack: Vec<String>,
     blocked_on: Option<String>,
     waiting_on: Option<String>,
-    park_blocker: Option<Blocker>,
+    park_blocker: Option<JsonBlocker>,
     #[serde(default)]
-    monitors_owned: Vec<Owned>,
+    monitors_owned: Vec<JsonOwned>,
 }
 
 #[derive(Deserialize)]
-struct Blocker {
+struct JsonBlocker {
     object: Option<String>,
     owner: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Owned {
+struct JsonOwned {
     depth: Option<Value>,
     #[serde(default)]
     locks: Vec<Option<String>>,
@@ -71,7 +71,7 @@ struct Owned {
 /// A `ThreadInfo`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Info {
+struct JsonInfo {
     #[serde(default)]
     thread_name: String,
     thread_id: Option<u64>,
@@ -81,16 +81,16 @@ struct Info {
     lock_name: Option<String>,
     lock_owner_id: Option<i64>,
     #[serde(default)]
-    stack_trace: Vec<Element>,
+    stack_trace: Vec<JsonElement>,
     #[serde(default)]
-    locked_monitors: Vec<Monitor>,
+    locked_monitors: Vec<JsonMonitor>,
     #[serde(default)]
-    locked_synchronizers: Vec<Synchronizer>,
+    locked_synchronizers: Vec<JsonSynchronizer>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Element {
+struct JsonElement {
     #[serde(default)]
     class_name: String,
     #[serde(default)]
@@ -103,7 +103,7 @@ struct Element {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Monitor {
+struct JsonMonitor {
     #[serde(default)]
     class_name: String,
     identity_hash_code: Option<u32>,
@@ -112,7 +112,7 @@ struct Monitor {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Synchronizer {
+struct JsonSynchronizer {
     #[serde(default)]
     class_name: String,
     identity_hash_code: Option<u32>,
@@ -124,7 +124,7 @@ pub(super) fn read(text: &[u8], dumps: &mut Dumps<'_>) -> io::Result<()> {
         dumps.add_damage(0, "a dump in JSON that is longer than tyrion reads");
         return Ok(());
     }
-    let mut stream = serde_json::Deserializer::from_slice(text).into_iter::<File>();
+    let mut stream = serde_json::Deserializer::from_slice(text).into_iter::<JsonFile>();
     loop {
         let offset = stream.byte_offset() as u64;
         match stream.next() {
@@ -142,7 +142,7 @@ pub(super) fn read(text: &[u8], dumps: &mut Dumps<'_>) -> io::Result<()> {
     }
 }
 
-fn add(file: File, offset: u64, dumps: &mut Dumps<'_>) -> io::Result<()> {
+fn add(file: JsonFile, offset: u64, dumps: &mut Dumps<'_>) -> io::Result<()> {
     let mut raw = RawDump { offset, ..RawDump::default() };
     if let Some(dump) = file.thread_dump {
         raw.wall_ns = dump.time.as_deref().and_then(line::moment_ns);
@@ -162,12 +162,12 @@ fn number(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
 
-fn of_thread(thread: Thread, dumps: &mut Dumps<'_>) -> RawThread {
+fn of_thread(thread: JsonThread, dumps: &mut Dumps<'_>) -> RawThread {
     let frames = thread.stack.iter().filter_map(|frame| dumps.frames.number(frame)).collect();
     let waits = [
-        (How::Enter, thread.blocked_on),
-        (How::Wait, thread.waiting_on),
-        (How::Park, thread.park_blocker.as_ref().and_then(|it| it.object.clone())),
+        (WaitPhrase::Enter, thread.blocked_on),
+        (WaitPhrase::Wait, thread.waiting_on),
+        (WaitPhrase::Park, thread.park_blocker.as_ref().and_then(|it| it.object.clone())),
     ];
     let wait = waits
         .into_iter()
@@ -194,7 +194,7 @@ fn of_thread(thread: Thread, dumps: &mut Dumps<'_>) -> RawThread {
     raw
 }
 
-fn of_info(info: Info, dumps: &mut Dumps<'_>) -> RawThread {
+fn of_info(info: JsonInfo, dumps: &mut Dumps<'_>) -> RawThread {
     let frames = info.stack_trace.iter().filter_map(|it| dumps.frames.number(&it.text()));
     let frames = frames.collect();
     let lock = info.lock_name.as_deref().map(RawLock::at_sign);
@@ -214,7 +214,7 @@ fn of_info(info: Info, dumps: &mut Dumps<'_>) -> RawThread {
         state: info.thread_state.as_deref().map(RawState::of).unwrap_or_default(),
         is_java: true,
         frames,
-        wait: lock.map(|lock| RawWait { how: How::Something, lock }),
+        wait: lock.map(|lock| RawWait { how: WaitPhrase::Something, lock }),
         owner: info.lock_owner_id.and_then(|id| u64::try_from(id).ok()).map(RawOwner::Id),
         locked: locked.collect(),
         owned: owned.map(|it| object(&it.class_name, it.identity_hash_code)).collect(),
@@ -224,7 +224,7 @@ fn of_info(info: Info, dumps: &mut Dumps<'_>) -> RawThread {
     raw
 }
 
-impl Element {
+impl JsonElement {
     /// As in texts.
     fn text(&self) -> String {
         let line = self.line_number.filter(|&line| line > 0);

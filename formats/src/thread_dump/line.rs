@@ -1,6 +1,6 @@
 //! The lines of thread dumps: headers of threads, frames, locks.
 
-use super::raw::{How, RawFrame, RawLock, RawOwner, RawState, RawWait};
+use super::raw::{RawFrame, RawLock, RawOwner, RawState, RawWait, WaitPhrase};
 use nom::{
     IResult, Parser,
     branch::alt,
@@ -90,7 +90,7 @@ fn of_bean<'l>(header: &mut Header<'l>, text: &'l str) {
     let Some((_, on)) = text.split_once(" on ") else { return };
     let (lock, owner) = on.split_once(" owned by ").unwrap_or((on, ""));
     let lock = lock.split(" (").next().unwrap_or(lock);
-    header.wait = Some(RawWait { how: How::Something, lock: RawLock::at_sign(lock) });
+    header.wait = Some(RawWait { how: WaitPhrase::Something, lock: RawLock::at_sign(lock) });
     header.owner = owner_of(owner);
 }
 
@@ -196,15 +196,15 @@ pub(super) enum LockLine {
     Nothing,
 }
 
-const WAITS: [(&str, How); 8] = [
-    ("waiting to lock", How::Enter),
-    ("waiting to re-lock in wait()", How::Again),
-    ("waiting on the Class initialization monitor for", How::Initialization),
-    ("waiting on", How::Wait),
-    ("parking to wait for", How::Park),
-    ("parked on", How::Park),
-    ("blocked on", How::Enter),
-    ("waiting for", How::Something),
+const WAITS: [(&str, WaitPhrase); 8] = [
+    ("waiting to lock", WaitPhrase::Enter),
+    ("waiting to re-lock in wait()", WaitPhrase::Again),
+    ("waiting on the Class initialization monitor for", WaitPhrase::Initialization),
+    ("waiting on", WaitPhrase::Wait),
+    ("parking to wait for", WaitPhrase::Park),
+    ("parked on", WaitPhrase::Park),
+    ("blocked on", WaitPhrase::Enter),
+    ("waiting for", WaitPhrase::Something),
 ];
 
 /// A line that begins with a dash. The second value says who has the lock, if the line does.
@@ -219,7 +219,7 @@ pub(super) fn lock_line(text: &str) -> Option<(LockLine, Option<RawOwner>)> {
     }
     for (begin, how) in WAITS {
         let Some(behind) = text.strip_prefix(begin) else { continue };
-        if how == How::Initialization {
+        if how == WaitPhrase::Initialization {
             let class = behind.trim().trim_end_matches(')').trim_start_matches("(a ").to_owned();
             let lock = RawLock { address: format!("class {class}"), class };
             return Some((LockLine::Waits(RawWait { how, lock }), None));
@@ -334,7 +334,7 @@ mod tests {
         .unwrap();
         assert_eq!(bean.owner, Some(RawOwner::Id(13)));
         let lock = RawLock { class: "java.lang.Object".to_owned(), address: "1b2".to_owned() };
-        assert_eq!(bean.wait, Some(RawWait { how: How::Something, lock }));
+        assert_eq!(bean.wait, Some(RawWait { how: WaitPhrase::Something, lock }));
         assert_eq!(header("\"x\" - Thread t@7").unwrap().id, Some(7));
         assert_eq!(header("\"just\" a quotation"), None);
         assert_eq!(
@@ -378,11 +378,11 @@ mod tests {
         assert_eq!(line("\t- locked <0x00aB> (a a.B)"), LockLine::Locked(lock("a.B", "ab")));
         assert_eq!(
             line("- waiting on <7f48a> (a a.B)"),
-            LockLine::Waits(RawWait { how: How::Wait, lock: lock("a.B", "7f48a") })
+            LockLine::Waits(RawWait { how: WaitPhrase::Wait, lock: lock("a.B", "7f48a") })
         );
         assert_eq!(
             line("-  blocked on a.B@1f"),
-            LockLine::Waits(RawWait { how: How::Enter, lock: lock("a.B", "1f") })
+            LockLine::Waits(RawWait { how: WaitPhrase::Enter, lock: lock("a.B", "1f") })
         );
         assert_eq!(line("- a.B@1f"), LockLine::Owned(lock("a.B", "1f")));
         assert_eq!(line("- None"), LockLine::Nothing);

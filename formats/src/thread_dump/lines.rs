@@ -45,16 +45,16 @@ pub(super) fn offset_in_file(bytes: &[u8], decoded: &[u8], at: u64) -> u64 {
 
 /// The lines of a text, each with where it begins. Those that a console has cut are whole
 /// again; ends of lines are taken off.
-pub(super) struct Lines<'t> {
+pub(super) struct TextLines<'t> {
     text: &'t [u8],
     at: usize,
     /// At how many columns lines were cut.
     width: Option<usize>,
 }
 
-impl<'t> Lines<'t> {
-    pub(super) fn new(text: &'t [u8]) -> Lines<'t> {
-        Lines { text, at: 0, width: width(text) }
+impl<'t> TextLines<'t> {
+    pub(super) fn new(text: &'t [u8]) -> TextLines<'t> {
+        TextLines { text, at: 0, width: width(text) }
     }
 
     /// The next line as it is in the file, without its end, and where the one behind it is.
@@ -78,7 +78,7 @@ impl<'t> Lines<'t> {
     }
 }
 
-impl<'t> Iterator for Lines<'t> {
+impl<'t> Iterator for TextLines<'t> {
     type Item = (u64, Cow<'t, str>);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     fn lines(text: &[u8]) -> Vec<String> {
-        Lines::new(text).map(|(_, line)| line.into_owned()).collect()
+        TextLines::new(text).map(|(_, line)| line.into_owned()).collect()
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! A dump as a file has it, whatever the file's format.
 
-use std::collections::HashMap;
 use tyrion_wire::sample::ThreadState;
 
 /// A dump as the file has it.
@@ -114,13 +113,13 @@ impl RawState {
 /// What a thread says that it waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RawWait {
-    pub(super) how: How,
+    pub(super) how: WaitPhrase,
     pub(super) lock: RawLock,
 }
 
-/// How a thread waits.
+/// How a thread says that it waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum WaitPhrase {
     /// `waiting to lock`, `blocked on`.
     Enter,
     /// `waiting on`.
@@ -163,29 +162,4 @@ pub(super) struct RawFrame {
     /// 0 if that is not known.
     pub(super) line: u32,
     pub(super) is_native: bool,
-}
-
-/// The frames of a file: each is read once.
-#[derive(Debug, Default)]
-pub(super) struct FrameTable {
-    numbers: HashMap<String, u32>,
-    frames: Vec<RawFrame>,
-}
-
-impl FrameTable {
-    /// The number of the frame that is written so; `None` if it is none.
-    pub(super) fn number(&mut self, text: &str) -> Option<u32> {
-        if let Some(&known) = self.numbers.get(text) {
-            return Some(known);
-        }
-        let frame = super::line::frame(text)?;
-        let number = u32::try_from(self.frames.len()).ok()?;
-        self.frames.push(frame);
-        self.numbers.insert(text.to_owned(), number);
-        Some(number)
-    }
-
-    pub(super) fn get(&self, number: u32) -> Option<&RawFrame> {
-        self.frames.get(number as usize)
-    }
 }

@@ -1,7 +1,8 @@
 //! What the threads of a dump wait for, and who has that. Each file says it in other places,
 //! some of it wrongly: see the comments at the rules.
 
-use super::raw::{FrameTable, How, RawDump, RawFrame, RawLock, RawOwner, RawThread};
+use super::frames::FrameTable;
+use super::raw::{RawDump, RawFrame, RawLock, RawOwner, RawThread, WaitPhrase};
 use crate::{jfr::park, recording::HolderSource, summed::kinds};
 use std::collections::HashMap;
 use tyrion_wire::{WaitKind, sample::ThreadState};
@@ -101,7 +102,7 @@ impl StackReader<'_> {
             ThreadState::Blocked => self.blocked(&mut it),
             ThreadState::Waiting => self.waiting(&mut it),
             ThreadState::Parked => {
-                it.lock = self.waited(&[How::Park, How::Something, How::Wait]);
+                it.lock = self.waited(&[WaitPhrase::Park, WaitPhrase::Something, WaitPhrase::Wait]);
                 it.kind = Some(self.park_kind(it.lock.as_ref()));
             }
             // What a running thread says that it is parking for is what it had parked for.
@@ -127,7 +128,7 @@ impl StackReader<'_> {
                 Some(("java/lang/Thread", method)) if method.starts_with("sleep") => {
                     ThreadState::Sleeping
                 }
-                _ if self.thread.wait.as_ref().is_some_and(|it| it.how == How::Wait) => {
+                _ if self.thread.wait.as_ref().is_some_and(|it| it.how == WaitPhrase::Wait) => {
                     ThreadState::Waiting
                 }
                 _ => ThreadState::Parked,
@@ -137,16 +138,16 @@ impl StackReader<'_> {
     }
 
     /// The lock that it says it waits for in one of these ways.
-    fn waited(&self, how: &[How]) -> Option<RawLock> {
+    fn waited(&self, how: &[WaitPhrase]) -> Option<RawLock> {
         let wait = self.thread.wait.as_ref().filter(|wait| how.contains(&wait.how))?;
         (!wait.lock.address.is_empty() || !wait.lock.class.is_empty()).then(|| wait.lock.clone())
     }
 
     fn blocked(&self, it: &mut Resolved) {
         it.kind = Some(WaitKind::Monitor);
-        it.lock = self.waited(&[How::Enter, How::Something]);
+        it.lock = self.waited(&[WaitPhrase::Enter, WaitPhrase::Something]);
         if it.lock.is_none()
-            && let Some(lock) = self.waited(&[How::Again, How::Wait])
+            && let Some(lock) = self.waited(&[WaitPhrase::Again, WaitPhrase::Wait])
         {
             (it.kind, it.reenters, it.lock) = (Some(WaitKind::ObjectWait), true, Some(lock));
         } else if it.lock.is_none() {
@@ -162,7 +163,7 @@ impl StackReader<'_> {
     }
 
     fn waiting(&self, it: &mut Resolved) {
-        it.lock = self.waited(&[How::Initialization]);
+        it.lock = self.waited(&[WaitPhrase::Initialization]);
         let is_in_wait = self.frames().take(3).any(is_object_wait);
         if it.lock.is_some() || !is_in_wait && self.thread.wait.is_none() && self.is_initializing()
         {
@@ -170,7 +171,7 @@ impl StackReader<'_> {
             return;
         }
         it.kind = Some(WaitKind::ObjectWait);
-        it.lock = self.waited(&[How::Wait, How::Again, How::Something]);
+        it.lock = self.waited(&[WaitPhrase::Wait, WaitPhrase::Again, WaitPhrase::Something]);
         if it.lock.is_none() && is_in_wait {
             // The compiler may have lost the reference; the monitor was entered by the caller.
             it.lock = self.thread.locked.first().filter(|it| it.0 <= 4).map(|it| it.1.clone());

@@ -5,8 +5,8 @@
 use super::{
     Dumps,
     line::{self, LockLine},
-    lines::Lines,
-    raw::{How, RawDump, RawState, RawThread, RawWait, ToldWait},
+    lines::TextLines,
+    raw::{RawDump, RawState, RawThread, RawWait, ToldWait, WaitPhrase},
 };
 use std::io;
 use tyrion_wire::sample::ThreadState;
@@ -16,7 +16,7 @@ const NAME_LINES: usize = 4;
 
 /// Where in a dump a line stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Part {
+enum DumpPart {
     /// Outside of dumps, or between threads.
     #[default]
     Outside,
@@ -32,7 +32,7 @@ pub(super) struct TextReader<'d, 'o> {
     dumps: &'d mut Dumps<'o>,
     dump: Option<RawDump>,
     thread: Option<RawThread>,
-    part: Part,
+    part: DumpPart,
     /// A moment that stood alone in a line: that of the dump that begins next.
     moment_ns: Option<u64>,
     told: Option<ToldWait>,
@@ -48,7 +48,7 @@ impl<'d, 'o> TextReader<'d, 'o> {
 
     /// Reads all of a text.
     pub(super) fn read(mut self, text: &[u8]) -> io::Result<()> {
-        let mut lines = Lines::new(text).peekable();
+        let mut lines = TextLines::new(text).peekable();
         while let Some((offset, line)) = lines.next() {
             let mut line = line.into_owned();
             if line.starts_with('"') && line::name(&line).is_none() && !line.ends_with("\":") {
@@ -69,11 +69,11 @@ impl<'d, 'o> TextReader<'d, 'o> {
         } else if line.starts_with("JNI global ref") {
             self.end_thread();
             self.is_open = false;
-        } else if self.part == Part::Deadlocks {
+        } else if self.part == DumpPart::Deadlocks {
             self.deadlock_line(line, offset)?;
         } else if line.starts_with("Found ") && line.contains("Java-level deadlock") {
             self.end_thread();
-            self.part = Part::Deadlocks;
+            self.part = DumpPart::Deadlocks;
         } else if let Some(header) = line::header(line) {
             self.begin_thread(&header, offset);
         } else if self.thread.is_some() {
@@ -94,7 +94,7 @@ impl<'d, 'o> TextReader<'d, 'o> {
 
     fn end_dump(&mut self) -> io::Result<()> {
         self.end_thread();
-        self.part = Part::Outside;
+        self.part = DumpPart::Outside;
         self.told = None;
         match self.dump.take() {
             Some(dump) => self.dumps.add(dump),
@@ -104,7 +104,7 @@ impl<'d, 'o> TextReader<'d, 'o> {
 
     fn begin_thread(&mut self, header: &line::Header<'_>, offset: u64) {
         self.end_thread();
-        self.part = Part::Thread;
+        self.part = DumpPart::Thread;
         self.thread = Some(RawThread {
             offset,
             name: header.name.to_owned(),
@@ -153,14 +153,14 @@ impl<'d, 'o> TextReader<'d, 'o> {
         } else if inner.starts_with("Locked ownable synchronizers")
             || inner.starts_with("Number of locked synchronizers")
         {
-            self.part = Part::Owned;
+            self.part = DumpPart::Owned;
         } else if let Some((lock, owner)) = line::lock_line(inner) {
             thread.owner = owner.or(thread.owner.take());
-            add_lock(thread, lock, self.part == Part::Owned);
+            add_lock(thread, lock, self.part == DumpPart::Owned);
         } else if !inner.is_empty() && !is_known(inner) {
             // A line of the service's, or the end of the dump.
             self.end_thread();
-            self.part = Part::Outside;
+            self.part = DumpPart::Outside;
             self.moment_ns = line::moment_ns(inner).or(self.moment_ns);
         }
     }
@@ -168,10 +168,10 @@ impl<'d, 'o> TextReader<'d, 'o> {
     fn deadlock_line(&mut self, text: &str, offset: u64) -> io::Result<()> {
         let inner = text.trim();
         if inner.starts_with("Found ") && !inner.contains("Java-level") {
-            self.part = Part::Outside;
+            self.part = DumpPart::Outside;
         } else if let Some(header) = line::header(text).filter(|header| !header.tid.is_empty()) {
             // Its end is missing.
-            self.part = Part::Outside;
+            self.part = DumpPart::Outside;
             self.begin_thread(&header, offset);
         } else if let Some(name) = inner.strip_prefix('"').and_then(|it| it.strip_suffix("\":")) {
             self.told = Some(ToldWait { thread: name.to_owned(), ..ToldWait::default() });
@@ -200,7 +200,7 @@ fn told_address(text: &str) -> String {
 }
 
 /// Puts a name together that has line breaks.
-fn join_name<'t>(line: &mut String, lines: &mut std::iter::Peekable<Lines<'t>>) {
+fn join_name<'t>(line: &mut String, lines: &mut std::iter::Peekable<TextLines<'t>>) {
     let mut joined = line.clone();
     for _ in 0..NAME_LINES {
         let Some((_, next)) = lines.peek() else { return };
@@ -238,7 +238,7 @@ pub(super) fn add_lock(thread: &mut RawThread, line: LockLine, is_list: bool) {
     match line {
         LockLine::Waits(wait) => {
             // The first is the innermost; what beans say in the header has no more to it.
-            if thread.wait.as_ref().is_none_or(|known| known.how == How::Something) {
+            if thread.wait.as_ref().is_none_or(|known| known.how == WaitPhrase::Something) {
                 let lock = match &thread.wait {
                     Some(RawWait { lock, .. }) if wait.lock.address.is_empty() => lock.clone(),
                     _ => wait.lock,

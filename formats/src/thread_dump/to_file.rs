@@ -5,7 +5,7 @@
 use super::{
     Dumps,
     line::{self, LockLine},
-    lines::Lines,
+    lines::TextLines,
     raw::{RawDump, RawState, RawThread},
     text::add_lock,
 };
@@ -13,7 +13,7 @@ use std::io;
 
 /// Whether a text begins like one.
 pub(super) fn is_it(start: &[u8]) -> bool {
-    let mut lines = Lines::new(start).map(|(_, line)| line);
+    let mut lines = TextLines::new(start).map(|(_, line)| line);
     let is_pid = lines.next().is_some_and(|line| line::whole_number(&line).is_some());
     let is_moment = lines.next().is_some_and(|line| line::moment_ns(&line).is_some());
     is_pid && is_moment && lines.take(8).any(|line| header(&line).is_some())
@@ -43,7 +43,7 @@ fn header(line: &str) -> Option<RawThread> {
 pub(super) fn read(text: &[u8], dumps: &mut Dumps<'_>) -> io::Result<()> {
     let mut dump: Option<RawDump> = None;
     let mut pid = None;
-    for (offset, line) in Lines::new(text) {
+    for (offset, line) in TextLines::new(text) {
         let inner = line.trim();
         if let Some(number) = line::whole_number(inner) {
             pid = u32::try_from(number).ok();

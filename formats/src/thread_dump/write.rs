@@ -3,7 +3,8 @@
 
 use super::{
     INPUT,
-    raw::{FrameTable, RawDump, RawLock, RawThread},
+    frames::FrameTable,
+    raw::{RawDump, RawLock, RawThread},
     resolve::{Resolved, resolve},
 };
 use crate::{
@@ -25,13 +26,13 @@ use tyrion_wire::{
 const UNKNOWN_GAP_NS: u64 = 1_000_000_000;
 
 /// What tells a thread from others: its number, what the JVM has for it, its name.
-type ThreadKey = (Option<u64>, String, String);
+type DumpThreadKey = (Option<u64>, String, String);
 
 /// Writes dump after dump.
 pub(super) struct DumpWriter {
     importer: Importer,
     lane: Option<LaneId>,
-    threads: HashMap<ThreadKey, u32>,
+    threads: HashMap<DumpThreadKey, u32>,
     locks: HashMap<RawLock, u32>,
     /// By the file's frames: methods and lines.
     frames: HashMap<u32, (u32, u32)>,
@@ -248,13 +249,8 @@ impl DumpWriter {
         }
         let count = ("dumps".to_owned(), self.dumps.len().to_string());
         self.importer.header.metadata.push(count);
-        let lacks = Lacks {
-            times: self.lacks_times,
-            singles: true,
-            durations: true,
-            counts: true,
-            ..Lacks::default()
-        };
+        let lacks =
+            Lacks { times: self.lacks_times, singles: true, durations: true, ..Lacks::default() };
         self.importer.set_lacks(lacks);
         let dumps = self.dumps;
         let recording = self.importer.finish()?;

@@ -9,6 +9,9 @@ use crate::{About, Answer, Findings, InBrief, ReportOptions, Section};
 use serde::Serialize;
 pub(crate) use series::brief;
 
+/// Of longer series the first dumps are shown, and the last one.
+const SHOWN_DUMPS: usize = 8;
+
 /// The section.
 pub const SECTION: Section = Section {
     name: "dumps",
@@ -176,6 +179,22 @@ pub struct WaitingCrowd {
     pub idle_of_group: u64,
     /// Names; ten at most.
     pub names: Vec<String>,
+}
+
+impl WaitingCrowd {
+    /// How many threads waited in each dump, or in the first ones and the last if there are
+    /// many.
+    pub(crate) fn course(&self) -> String {
+        let text =
+            |counts: &[u64]| counts.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        match &self.per_dump[..] {
+            [first @ .., last] if first.len() > SHOWN_DUMPS => {
+                let first = first.get(..SHOWN_DUMPS).unwrap_or_default();
+                format!("{}, … {last}", text(first))
+            }
+            all => text(all),
+        }
+    }
 }
 
 /// A thread that has not moved.

@@ -127,12 +127,11 @@ fn crowds(found: &DumpFindings, options: &ReportOptions) -> Table {
 }
 
 fn crowd_row(it: &WaitingCrowd) -> Row {
-    let per_dump: Vec<String> = it.per_dump.iter().map(u64::to_string).collect();
     let details = vec![Detail::of_names("threads".to_owned(), &it.names)];
     Row {
         cells: vec![
             TableCell::Count(it.count),
-            TableCell::Text(per_dump.join(" ")),
+            TableCell::Text(it.course()),
             place(&it.place),
             match it.caller.as_str() {
                 "" => TableCell::Unknown,

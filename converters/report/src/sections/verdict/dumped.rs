@@ -228,9 +228,8 @@ fn of_pool(verdict: &mut Verdict, pool: &WaitingCrowd, found: &DumpFindings) {
         at(&pool.place)
     ));
     if let [first, .., last] = pool.per_dump[..] {
-        let by_dump: Vec<String> = pool.per_dump.iter().map(u64::to_string).collect();
-        let course = if last > first { ", and more and more do" } else { "" };
-        verdict.lines.push(format!("In the dumps {} threads wait{course}.", by_dump.join(", ")));
+        let course = if last > first { ": more and more" } else { "" };
+        verdict.lines.push(format!("In the dumps {} threads wait{course}.", pool.course()));
     }
     verdict.lines.push(
         "→ See that objects are given back also after errors; else use each for less time, or \
