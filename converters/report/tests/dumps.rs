@@ -36,7 +36,7 @@ fn wrong(line: &str) -> Option<String> {
         && is_part(name, &text("name"))
         && is_part(holder, &text("holder"))
         && (holder == "-") == text("holder").is_empty()
-        && verdict["contended"].to_string() == waiting;
+        && verdict["contended"].as_u64() == waiting.parse().ok();
     (!is_right).then(|| format!("{line}: {verdict:#}"))
 }
 
