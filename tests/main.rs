@@ -24,6 +24,7 @@ mod crash;
 mod damaged_input;
 mod diff;
 mod disk;
+mod dump_threads;
 mod hostile;
 mod identity;
 mod jfr;

@@ -9,6 +9,7 @@ mod conditions;
 mod convert;
 mod diff;
 mod dump;
+mod dump_threads;
 mod info;
 mod list;
 mod lock_names;
@@ -96,6 +97,8 @@ pub enum Command {
     Attach(attach::AttachArgs),
     /// Sample what the threads of a JVM are doing, and print a tree
     Sample(sample::SampleArgs),
+    /// Take thread dumps of a JVM, without an agent, and report on them
+    DumpThreads(dump_threads::DumpThreadsArgs),
     /// Stop recording in a JVM; attach resumes it
     #[command(after_help = "Examples:\n  tyrion stop 4711\n  tyrion stop com.acme.Main")]
     Stop(attach::JvmArgs),
@@ -130,6 +133,7 @@ pub fn run(command: Command) -> CommandResult {
         Command::List(args) => list::run(args),
         Command::Attach(args) => attach::attach(args),
         Command::Sample(args) => sample::run(args),
+        Command::DumpThreads(args) => dump_threads::run(args),
         Command::Stop(args) => attach::stop(args),
         Command::Status(args) => attach::status(args),
         Command::AgentPath(args) => agent_path::run(args),

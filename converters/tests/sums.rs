@@ -64,6 +64,7 @@ fn picture(profile: &Profile, options: &OutputOptions) -> u64 {
         Metric::Wall => wall_ns,
         Metric::Cpu => cpu_ns,
         Metric::Blocked => blocked_ns,
+        Metric::Samples => profile.samples.iter().map(|sample| sample.count).sum(),
     }
 }
 

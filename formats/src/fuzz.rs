@@ -27,6 +27,11 @@ pub fn pprof(bytes: &[u8]) -> usize {
     as_input(&crate::pprof::INPUT, bytes)
 }
 
+/// The same of thread dumps.
+pub fn thread_dump(bytes: &[u8]) -> usize {
+    as_input(&crate::thread_dump::INPUT, bytes)
+}
+
 /// The same of a log of the original Tyrion.
 pub fn original(bytes: &[u8]) -> usize {
     as_input(&crate::original::INPUT, bytes)

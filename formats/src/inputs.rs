@@ -2,15 +2,21 @@
 
 use crate::{
     bytes::Bytes, collapsed, error::Error, event_log, input::Input, jfr, original, pprof,
-    recording::Recording, sniff::FileKind,
+    recording::Recording, sniff::FileKind, thread_dump,
 };
 
 /// Every format that recordings are read from. The first that a file's beginning
 /// fits reads it.
 ///
 /// Collapsed stacks come last: their lines look like those of many texts.
-pub const INPUTS: &[Input] =
-    &[event_log::INPUT, jfr::INPUT, original::INPUT, pprof::INPUT, collapsed::INPUT];
+pub const INPUTS: &[Input] = &[
+    event_log::INPUT,
+    jfr::INPUT,
+    original::INPUT,
+    pprof::INPUT,
+    thread_dump::INPUT,
+    collapsed::INPUT,
+];
 
 /// Reads a recording with one of these inputs; `name` stands in messages.
 ///
@@ -28,10 +34,12 @@ pub(crate) fn find<'i>(inputs: &'i [Input], name: &str, start: &[u8]) -> Result<
     if start.is_empty() {
         return Err(Error::Empty { log: log() });
     }
-    let input = inputs.iter().find(|input| (input.is_it)(start));
+    // No input sees more than it wants: what is cut there it takes for cut.
+    let seen = |input: &Input| start.get(..input.start_len).unwrap_or(start);
+    let input = inputs.iter().find(|input| (input.is_it)(seen(input)));
     let input =
         input.ok_or_else(|| Error::NotALog { log: log(), seems: FileKind::sniff(start) })?;
-    (input.check)(name, start)?;
+    (input.check)(name, seen(input))?;
     Ok(input)
 }
 

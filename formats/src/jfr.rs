@@ -16,7 +16,7 @@ mod facts;
 mod layout;
 mod metadata;
 mod names;
-mod park;
+pub(crate) mod park;
 mod quick;
 mod scan;
 mod state;

@@ -30,6 +30,8 @@
 //!   its events, 24 bytes each.
 //! - Of a log of the original Tyrion all acquisitions are in memory.
 //! - A profile of pprof is in memory as a list of where its parts stand.
+//! - Of thread dumps one is in memory at a time, and of all of them some hundred bytes a
+//!   thread.
 //! - Of collapsed stacks a line is in memory at a time ([`MAX_LINE`]).
 //!
 //! What is compressed with gzip is unpacked first, into a temporary file beyond
@@ -175,6 +177,15 @@ pub mod jfr {
     pub const MAX_LOCKS: usize = 1 << 18;
 }
 
+/// Caps on thread dumps.
+pub mod thread_dump {
+    /// How much of a line is read, in bytes; of a longer one the rest is left out.
+    pub const MAX_LINE: usize = 1 << 14;
+
+    /// The longest dump in JSON that is read, in bytes: all of it is in memory.
+    pub const MAX_JSON: usize = 512 << 20;
+}
+
 /// Caps on logs of the original Tyrion.
 pub mod original {
     /// How many acquisitions are read.
@@ -237,6 +248,7 @@ pub fn memory(input: &str) -> Memory {
         "jfr" => (36, 32),
         "original-tyrion" => (32, 32),
         "collapsed" => (8, 120),
+        "thread-dump" => (16, 200),
         "pprof" => (40, 64),
         _ => (0, 0),
     };

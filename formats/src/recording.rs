@@ -10,6 +10,7 @@ pub(crate) mod capabilities;
 mod chunk;
 mod collections;
 mod definitions;
+mod dumps;
 mod entry;
 mod events;
 mod facts;
@@ -28,6 +29,7 @@ pub use definitions::{
     ClassDef, Collection, Defined, Definitions, LockSite, MethodDef, ModeChange, Pause, Text,
     ThreadDef, ThreadSpan, WaitSite,
 };
+pub use dumps::{DumpedThread, HolderSource, ThreadDump};
 pub use entry::{Entry, Event, Noted};
 pub use events::{Events, Records, TakeRecords, visit_two};
 pub use facts::Facts;
@@ -81,6 +83,8 @@ pub struct Recording {
     pub(crate) damage: Vec<Damage>,
     pub(crate) end_ns: OnceLock<u64>,
     pub(crate) kept: kept::ReaderSlot,
+    /// The thread dumps that it was made from.
+    pub(crate) dumps: Vec<ThreadDump>,
     /// Length of the file that it was made from, in bytes.
     pub(crate) file_len: Option<u64>,
 }

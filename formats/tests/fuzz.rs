@@ -53,11 +53,28 @@ proptest! {
     #[test]
     fn any_bytes_of_other_tools(bytes in vec(any::<u8>(), 0..600)) {
         let _ = (fuzz::collapsed(&bytes), fuzz::pprof(&bytes), fuzz::original(&bytes));
+        fuzz::thread_dump(&bytes);
     }
 
     #[test]
     fn likely_stacks(bytes in "([a-z;_.\\[\\] ]{0,12}(;[A-Za-z/.]{1,9})? ?[0-9.]{0,3}\n?){0,20}") {
         fuzz::collapsed(bytes.as_bytes());
+    }
+
+    #[test]
+    fn likely_dumps(
+        lines in vec(
+            prop::sample::select(vec![
+                "Full thread dump X:", "\"a\" #1 tid=1 nid=2 runnable", "\"b\nc\" #2 prio=5",
+                "   java.lang.Thread.State: BLOCKED", "\tat a.b(c.java:1)", "- locked <1> (a B)",
+                "- waiting to lock <1> (a B)", "Found one Java-level deadlock:", "\"a\":",
+                "which is held by \"a\"", "Found 1 deadlock.", "2024-01-01 00:00:00", "\"", "#1 \"x\"",
+                "{\"threads\":[]}", "3XMTHREADINFO \"a\" J9VMThread:0x1, state:B", "",
+            ]),
+            0..30,
+        )
+    ) {
+        fuzz::thread_dump(lines.join("\n").as_bytes());
     }
 
     #[test]

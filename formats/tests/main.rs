@@ -15,4 +15,5 @@ mod live;
 mod other_tools;
 mod roundtrip;
 mod samples;
+mod thread_dumps;
 mod trace;

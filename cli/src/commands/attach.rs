@@ -101,6 +101,19 @@ pub(super) struct TrustArgs {
     trust_tmp: bool,
 }
 
+impl TrustArgs {
+    /// Lets a JVM know.
+    ///
+    /// # Errors
+    /// When it has no /tmp.
+    pub(super) fn apply(self, jvm: &mut JvmProcess) -> Result<(), Failure> {
+        if self.trust_tmp {
+            jvm.trust_temporary().map_err(Failure::Failed)?;
+        }
+        Ok(())
+    }
+}
+
 /// What the agent's keys of its own CPU time begin with.
 const OWN_CPU: &str = "cpu_";
 
@@ -221,9 +234,7 @@ impl Agent {
         // Where only root may look, perhaps.
         let own = agent::AgentFiles::all();
         let mut jvm = JvmProcess::enter(pid).map_err(Failure::Failed)?;
-        if trust.trust_tmp {
-            jvm.trust_temporary().map_err(Failure::Failed)?;
-        }
+        trust.apply(&mut jvm)?;
         let (own_path, own) = own.of(jvm.libc())?;
         let temporary = jvm.temporary().map_err(Failure::Failed)?;
         let loaded = RefCell::new(jvm.verified_agent(&own).map_err(Failure::Failed)?);

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use tyrion_model::{aggregate::Aggregate, filter::Kinds, units::counted};
 use tyrion_report::{
     Findings, ReportOptions,
-    diff::{Document, Matching, Pair, Per, SCHEMA, Terms, view},
+    diff::{Document, DumpDiff, Matching, Pair, Per, SCHEMA, Terms, dump_diff, dump_view, view},
     find,
     render::{json::escaped, text},
     work_bytes,
@@ -138,6 +138,10 @@ pub fn run(args: DiffArgs) -> CommandResult {
         if before.is_trace() != after.is_trace() {
             tell("note: one side was recorded in trace mode, which itself makes locks slower");
         }
+        if let Some(diff) = dump_diff(&before, &after) {
+            let written = write_dumps(&args, &diff);
+            return args.conditions.check_written(written, done, &after, Some(&before));
+        }
         let pair = Pair { before: &before, after: &after };
         let written = match args.to {
             Some(format) => pictures::write(&args, format, &pair),
@@ -179,6 +183,21 @@ fn write(args: &DiffArgs, pair: &Pair<'_>, options: &ReportOptions) -> Result<()
         escaped(&json).into_owned() + "\n"
     } else {
         text::view(&view(&diff), &target.style())
+    };
+    target.write(|out| out.write_all(text.as_bytes()))
+}
+
+/// What changed between series of thread dumps.
+fn write_dumps(args: &DiffArgs, diff: &DumpDiff) -> Result<(), Failure> {
+    if args.to.is_some() {
+        return Err(Failure::new("thread dumps have no durations that a picture could compare"));
+    }
+    let target = args.output.as_deref().map_or(OutputTarget::Stdout, OutputTarget::of);
+    let text = if args.json {
+        let json = serde_json::to_string_pretty(diff);
+        escaped(&json.map_err(|error| Failure::new(error.to_string()))?).into_owned() + "\n"
+    } else {
+        text::view(&dump_view(diff, args.top), &target.style())
     };
     target.write(|out| out.write_all(text.as_bytes()))
 }

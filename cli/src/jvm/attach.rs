@@ -34,6 +34,8 @@ const LOOK: Duration = Duration::from_millis(100);
 const LONGEST_SAID: usize = 500;
 /// The longest answer, in bytes.
 const LONGEST_ANSWER: u64 = 64 << 10;
+/// The longest thread dump: a thread takes some kilobytes.
+const LONGEST_DUMP: u64 = 256 << 20;
 
 /// Has a JVM load a library with options: the library's answer, a number, 0
 /// for well done.
@@ -66,6 +68,22 @@ pub fn load(
     code.parse().map_err(|_| failed())
 }
 
+/// A thread dump as `jstack -l` prints it.
+///
+/// # Errors
+/// One line: the JVM cannot be reached, or does not do it.
+pub fn thread_dump(jvm: &JvmProcess, temporary: &Folder) -> Result<Vec<u8>, String> {
+    let texts: [&[u8]; 4] = [b"threaddump", b"-l", b"", b""];
+    let answer = request_bytes(jvm, temporary, &texts, LONGEST_DUMP)?;
+    match answer.strip_prefix(b"0\n") {
+        Some(dump) => Ok(dump.to_vec()),
+        None => {
+            let start = answer.get(..LONGEST_SAID.min(answer.len())).unwrap_or_default();
+            Err(format!("the JVM refuses: {}", said(String::from_utf8_lossy(start).trim())))
+        }
+    }
+}
+
 /// A JVM's release of Java, such as 17; `None` if it does not say.
 pub fn java_release(jvm: &JvmProcess, temporary: &Folder) -> Option<u32> {
     release_in(&request(jvm, temporary, &[b"jcmd", b"VM.version", b"", b""]).ok()?)
@@ -94,6 +112,17 @@ pub fn check_interrupts(begin: Instant) -> Result<(), String> {
 }
 
 fn request(jvm: &JvmProcess, temporary: &Folder, texts: &[&[u8]]) -> Result<String, String> {
+    let answer = request_bytes(jvm, temporary, texts, LONGEST_ANSWER)?;
+    Ok(String::from_utf8_lossy(&answer).into_owned())
+}
+
+/// The answer to a request, which has `longest` bytes at most.
+fn request_bytes(
+    jvm: &JvmProcess,
+    temporary: &Folder,
+    texts: &[&[u8]],
+    longest: u64,
+) -> Result<Vec<u8>, String> {
     let told = |error: io::Error| format!("process {}: {error}", jvm.pid());
     let mut socket = connect(jvm, temporary)?;
     let mut request = b"1\0".to_vec();
@@ -104,11 +133,11 @@ fn request(jvm: &JvmProcess, temporary: &Folder, texts: &[&[u8]]) -> Result<Stri
     socket.set_write_timeout(Some(ANSWER)).map_err(told)?;
     // The kernel takes a request, which is short, without the JVM.
     socket.write_all(&request).map_err(told)?;
-    read_answer(socket).map_err(told)
+    read_answer(socket, longest).map_err(told)
 }
 
 /// Reads to the end, but no more and no longer than a JVM would write.
-fn read_answer(socket: UnixStream) -> io::Result<String> {
+fn read_answer(socket: UnixStream, longest: u64) -> io::Result<Vec<u8>> {
     let begin = Instant::now();
     let mut answer = Vec::new();
     let mut piece = [0; 4096];
@@ -119,13 +148,13 @@ fn read_answer(socket: UnixStream) -> io::Result<String> {
         }
         check_interrupts(begin).map_err(io::Error::other)?;
         match (&socket).read(&mut piece) {
-            Ok(0) => return Ok(String::from_utf8_lossy(&answer).into_owned()),
+            Ok(0) => return Ok(answer),
             Ok(read) => answer.extend_from_slice(&piece[..read]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => return Err(error),
         }
-        if answer.len() as u64 > LONGEST_ANSWER {
+        if answer.len() as u64 > longest {
             return Err(io::Error::other("its answer is too long to be a JVM's"));
         }
     }

@@ -68,6 +68,9 @@ pub struct Profile {
     /// Whether all runs sampled and recorded nothing else, so that no wait means
     /// that nothing is known of them.
     pub lacks_waits: bool,
+    /// Whether the samples of all runs are of thread dumps: each is one, and stands for no
+    /// time.
+    pub lacks_sample_times: bool,
     /// What threads were doing, in ascending order of (thread, stack, state,
     /// lock, kind), each of those at most once.
     pub samples: Vec<SampleRow>,

@@ -7,6 +7,7 @@
 
 mod answer;
 mod changes;
+mod dumps;
 mod matching;
 mod places;
 mod rates;
@@ -19,6 +20,7 @@ pub use answer::{
     Amount, Change, Diff, Document, LockAmount, LockChange, PlaceChange, Presence, SCHEMA, Side,
     StackChange,
 };
+pub use dumps::{DumpChange, DumpDiff, dump_diff, dump_view};
 pub use matching::Matching;
 pub use rates::{Measure, Per};
 pub use scaled::scaled;

@@ -3,7 +3,9 @@
 use crate::{
     About, Answer, Findings, ReportOptions, SECTIONS, Section,
     findings::LogFacts,
-    sections::{lines::SECTION as LINES, sampled::NO_LOCKS, tree::SECTION as TREE},
+    sections::{
+        dumps::are_dumps, lines::SECTION as LINES, sampled::NO_LOCKS, tree::SECTION as TREE,
+    },
 };
 use tyrion_model::units;
 
@@ -187,8 +189,13 @@ pub fn longer_intervals(findings: &Findings<'_>, options: &ReportOptions) -> Opt
 /// Whether a section has something to be about.
 fn is_recorded(findings: &Findings<'_>, about: About) -> bool {
     let profile = findings.profile();
+    if are_dumps(findings) {
+        // The other sections count what takes time, and a dump has no durations.
+        return matches!(about, About::Dumps | About::Verdict);
+    }
     match about {
-        About::All => true,
+        About::All | About::Verdict => true,
+        About::Dumps => findings.logs.iter().any(|log| !log.dumps().is_empty()),
         About::Locks => !profile.lacks_waits,
         About::Wakers => !profile.wakes.is_empty(),
         About::Samples => profile.has_samples,

@@ -37,6 +37,8 @@ pub enum InBrief {
 /// What a section is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
+    /// Whatever was recorded, in one answer.
+    Verdict,
     /// Whatever was recorded.
     All,
     /// Locks and those who wait for them.
@@ -45,6 +47,8 @@ pub enum About {
     Wakers,
     /// Samples of what threads were doing.
     Samples,
+    /// Thread dumps.
+    Dumps,
 }
 
 /// A section's answer.

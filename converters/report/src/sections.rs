@@ -5,6 +5,7 @@ pub mod charged;
 pub mod contended;
 pub mod critical_sections;
 pub mod delays;
+pub mod dumps;
 pub(crate) mod estimate;
 #[cfg(test)]
 mod in_bursts;
@@ -33,6 +34,7 @@ use crate::Section;
 /// Every section, in the order of the report.
 pub const SECTIONS: &[Section] = &[
     verdict::SECTION,
+    dumps::SECTION,
     overview::SECTION,
     contended::SECTION,
     blockers::SECTION,

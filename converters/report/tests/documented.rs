@@ -11,9 +11,9 @@ use tyrion_report::{
     findings::{LockRef, LogFacts},
     render::json,
     sections::{
-        blockers, contended, critical_sections, delays, lines, lock_order, near_misses, overview,
-        sampled, single_thread, still_waiting, timeline, tree, verdict, wait_chains, wakers,
-        whatif, withheld,
+        blockers, contended, critical_sections, delays, dumps, lines, lock_order, near_misses,
+        overview, sampled, single_thread, still_waiting, timeline, tree, verdict, wait_chains,
+        wakers, whatif, withheld,
     },
 };
 
@@ -62,6 +62,18 @@ fn of_types(section: &str) -> BTreeSet<String> {
             of::<verdict::WithheldLoss>(),
             of::<verdict::Root>(),
             of::<withheld::WokenBy>(),
+        ],
+        "dumps" => vec![
+            of::<dumps::DumpFindings>(),
+            of::<dumps::StateRow>(),
+            of::<dumps::DumpDeadlock>(),
+            of::<dumps::DumpWaiter>(),
+            of::<dumps::BlockedOn>(),
+            of::<dumps::DumpHolder>(),
+            of::<dumps::WaitingCrowd>(),
+            of::<dumps::Unmoved>(),
+            of::<dumps::IdleThreads>(),
+            of::<dumps::CpuRow>(),
         ],
         "overview" => vec![
             of::<overview::Overview>(),

@@ -9,8 +9,9 @@ pub fn root() -> PathBuf {
 }
 
 /// The type of each section's answer, which is in the file of that section.
-const ANSWERS: [(&str, &str); 17] = [
+const ANSWERS: [(&str, &str); 18] = [
     ("verdict", "Verdict"),
+    ("dumps", "DumpFindings"),
     ("overview", "Overview"),
     ("contended", "Contended"),
     ("blockers", "Blockers"),

@@ -3,6 +3,7 @@
 
 mod documented;
 mod drawing;
+mod dumps;
 mod fields;
 mod golden;
 #[path = "../../../tests/support/golden.rs"]

@@ -100,6 +100,7 @@ fn title(lines: &Lines<'_>, options: &OutputOptions) -> String {
         (RowColumn::WallNs, _) => "Wall time, sampled",
         (RowColumn::CpuNs, _) => "CPU time, sampled",
         (RowColumn::BlockedNs, _) => "Time blocked at locks, sampled",
+        (RowColumn::Samples, _) => "Samples",
     };
     let by_state = options.by == Some(By::State) && lines.column().is_sampled();
     let by = match (by_state, options.by_thread) {
@@ -120,6 +121,7 @@ fn sum(lines: &Lines<'_>, options: &OutputOptions) -> String {
         RowColumn::AcquisitionsError
         | RowColumn::Reentrant
         | RowColumn::ReentrantError
+        | RowColumn::Samples
         | RowColumn::Count => units::thousands(total),
         RowColumn::HoldNs => {
             let acquisitions = lines.sum(RowColumn::Acquisitions);
@@ -156,6 +158,7 @@ fn unit(lines: &Lines<'_>) -> &'static str {
         RowColumn::Reentrant | RowColumn::ReentrantError => "acquisitions",
         RowColumn::Count if contention_only(lines) => "contentions",
         RowColumn::Count => "waits",
+        RowColumn::Samples => "samples",
     }
 }
 
@@ -171,7 +174,7 @@ fn write_empty(
         RowColumn::Acquisitions | RowColumn::AcquisitionsError => "no acquisitions",
         RowColumn::Reentrant | RowColumn::ReentrantError => "no acquisitions",
         RowColumn::Count | RowColumn::WaitNs | RowColumn::BlamedNs => "no waits",
-        RowColumn::WallNs | RowColumn::CpuNs => "no samples",
+        RowColumn::WallNs | RowColumn::CpuNs | RowColumn::Samples => "no samples",
         RowColumn::BlockedNs => "no blocked thread was seen",
     };
     write_nothing([&title(lines, options), &facts::summary(profile, lines.kinds()), nothing], out)

@@ -23,6 +23,8 @@ tyrion_wire::named_enum! {
         Cpu => "cpu",
         /// How long they were blocked there, by samples.
         Blocked => "blocked",
+        /// How often they were seen there.
+        Samples => "samples",
     }
 }
 
@@ -51,6 +53,7 @@ impl Metric {
             Metric::Wall => "Elapsed time, whatever they were doing",
             Metric::Cpu => "CPU time",
             Metric::Blocked => "Elapsed time while they were blocked at locks",
+            Metric::Samples => "How many times they were seen there",
         }
     }
 
@@ -59,7 +62,7 @@ impl Metric {
         match self {
             Metric::Wait | Metric::Contentions => Needs::Waits,
             Metric::Hold | Metric::Acquisitions | Metric::Blame => Needs::Trace,
-            Metric::Wall | Metric::Cpu | Metric::Blocked => Needs::Samples,
+            Metric::Wall | Metric::Cpu | Metric::Blocked | Metric::Samples => Needs::Samples,
         }
     }
 
@@ -73,7 +76,7 @@ impl Metric {
         match self {
             Metric::Wait | Metric::Contentions => &[By::Waiter, By::Holder, By::Waker],
             Metric::Hold | Metric::Acquisitions | Metric::Blame => &[By::Holder],
-            Metric::Wall | Metric::Cpu | Metric::Blocked => &[By::State],
+            Metric::Wall | Metric::Cpu | Metric::Blocked | Metric::Samples => &[By::State],
         }
     }
 }
@@ -136,8 +139,10 @@ pub fn go_together(metric: Option<Metric>, by: Option<By>) -> bool {
 /// belongs to `by`, or waits, or elapsed time where nothing but samples was
 /// recorded.
 pub(super) fn shown(metric: Option<Metric>, by: Option<By>, profile: &Profile) -> Metric {
-    let of_profile = if profile.lacks_waits { Metric::Wall } else { Metric::Wait };
-    metric.or(by.map(By::metric)).unwrap_or(of_profile)
+    let sampled = if profile.lacks_sample_times { Metric::Samples } else { Metric::Wall };
+    let of_profile = if profile.lacks_waits { sampled } else { Metric::Wait };
+    let of_by = by.map(|by| if by == By::State { sampled } else { by.metric() });
+    metric.or(of_by).unwrap_or(of_profile)
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ impl SeriesKind {
             | RowColumn::HoldNs
             | RowColumn::BlamedNs => SeriesKind::Lock,
             RowColumn::AcquisitionsError | RowColumn::ReentrantError => SeriesKind::Lock,
-            RowColumn::WallNs | RowColumn::BlockedNs => SeriesKind::Wall,
+            RowColumn::WallNs | RowColumn::BlockedNs | RowColumn::Samples => SeriesKind::Wall,
             RowColumn::CpuNs => SeriesKind::Cpu,
         }
     }
@@ -122,7 +122,7 @@ fn series(rows: &Rows<'_>) -> Vec<ProfileSeries> {
         of(SeriesKind::Mutex, &waits),
         of(SeriesKind::Block, &waits),
         of(SeriesKind::Lock, &holds),
-        of(SeriesKind::Wall, &[RowColumn::WallNs, RowColumn::BlockedNs]),
+        of(SeriesKind::Wall, &[RowColumn::WallNs, RowColumn::BlockedNs, RowColumn::Samples]),
         of(SeriesKind::Cpu, &[RowColumn::CpuNs]),
     ]
     .concat()

@@ -129,6 +129,9 @@ fn header(
 ) -> proto::Profile {
     let (rows, metric) = (Rows::all(profile, options), Rows::with_metric(profile, options).1);
     let (period, usual) = match rows.lacks_waits() {
+        true if rows.columns().contains(&RowColumn::Samples) => {
+            (RowColumn::Samples, RowColumn::Samples)
+        }
         true => (RowColumn::WallNs, RowColumn::WallNs),
         false => (RowColumn::Count, RowColumn::WaitNs),
     };

@@ -33,12 +33,17 @@ pub(super) enum RowColumn {
     CpuNs,
     /// The real time of those of blocked threads, in ns.
     BlockedNs,
+    /// How many samples there are.
+    Samples,
 }
 
 impl RowColumn {
     /// Whether it comes from samples.
     pub(super) fn is_sampled(self) -> bool {
-        matches!(self, RowColumn::WallNs | RowColumn::CpuNs | RowColumn::BlockedNs)
+        matches!(
+            self,
+            RowColumn::WallNs | RowColumn::CpuNs | RowColumn::BlockedNs | RowColumn::Samples
+        )
     }
 
     /// What pprof and OpenTelemetry call it, and its unit: Go's names for waits, and names
@@ -56,6 +61,7 @@ impl RowColumn {
             RowColumn::WallNs => ("wall", "nanoseconds"),
             RowColumn::CpuNs => ("cpu", "nanoseconds"),
             RowColumn::BlockedNs => ("blocked", "nanoseconds"),
+            RowColumn::Samples => ("samples", "count"),
         }
     }
 }
@@ -72,7 +78,7 @@ pub(super) enum RowOwner {
 }
 
 /// How many columns there are.
-const COLUMNS: usize = RowColumn::BlockedNs as usize + 1;
+const COLUMNS: usize = RowColumn::Samples as usize + 1;
 
 /// A row of a profile; numbers that it does not have are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,6 +155,7 @@ impl OutputRow {
             (RowColumn::WallNs, sample.wall_ns),
             (RowColumn::CpuNs, sample.cpu_ns),
             (RowColumn::BlockedNs, blocked_ns),
+            (RowColumn::Samples, sample.count),
         ])
     }
 
@@ -173,6 +180,7 @@ pub(super) struct Rows<'p> {
     has_acquisitions: bool,
     has_blame: bool,
     has_samples: bool,
+    lacks_sample_times: bool,
 }
 
 impl<'p> Rows<'p> {
@@ -190,6 +198,7 @@ impl<'p> Rows<'p> {
             has_acquisitions: profile.has_acquisitions,
             has_blame: profile.has_blame,
             has_samples: profile.has_samples,
+            lacks_sample_times: profile.lacks_sample_times,
         }
     }
 
@@ -218,6 +227,7 @@ impl<'p> Rows<'p> {
             Metric::Wall => (samples, RowColumn::WallNs),
             Metric::Cpu => (samples, RowColumn::CpuNs),
             Metric::Blocked => (samples, RowColumn::BlockedNs),
+            Metric::Samples => (samples, RowColumn::Samples),
         }
     }
 
@@ -236,7 +246,9 @@ impl<'p> Rows<'p> {
         if self.has_blame {
             columns.push(RowColumn::BlamedNs);
         }
-        if self.has_samples {
+        if self.lacks_sample_times {
+            columns.push(RowColumn::Samples);
+        } else if self.has_samples {
             columns.extend([RowColumn::WallNs, RowColumn::CpuNs, RowColumn::BlockedNs]);
         }
         columns

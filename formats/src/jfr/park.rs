@@ -5,15 +5,15 @@ use tyrion_wire::{WaitKind, lock_flavor::LockFlavor, slow_path::SlowPath};
 
 /// What a park was for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ParkPurpose {
-    pub(super) kind: WaitKind,
+pub(crate) struct ParkPurpose {
+    pub(crate) kind: WaitKind,
     /// How many of the innermost frames are the JVM's way to let a thread park.
-    pub(super) machinery: usize,
+    pub(crate) machinery: usize,
 }
 
 /// What a park was for. `frames` are classes and methods, the innermost one first;
 /// `blocker` is the class of what it was parked for.
-pub(super) fn park<'f>(
+pub(crate) fn park<'f>(
     frames: impl Iterator<Item = (&'f str, &'f str)>,
     blocker: &str,
 ) -> ParkPurpose {

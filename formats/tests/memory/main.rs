@@ -11,6 +11,7 @@ mod gzip;
 mod jfr;
 mod original;
 mod pprof;
+mod thread_dump;
 
 use counting::AllocationCounts;
 use std::{

@@ -47,6 +47,8 @@ pub(super) struct ProfileBuilder<'a> {
     without_samples: u64,
     /// Some log recorded more than samples, or says so.
     has_waits: bool,
+    /// Some log has samples that stand for time.
+    has_sample_times: bool,
 }
 
 /// The sums of one thread, of single waits and of folded ones.
@@ -75,7 +77,7 @@ impl<'a> ProfileBuilder<'a> {
     pub(super) fn new(filter: &'a Filter, withheld: &'a Withheld) -> Self {
         let mut out = Aggregate::default();
         let interner = Interner::new(&mut out.profile);
-        let (without_trace, without_samples, has_waits) = Default::default();
+        let (without_trace, without_samples, has_waits, has_sample_times) = Default::default();
         ProfileBuilder {
             filter,
             withheld,
@@ -84,6 +86,7 @@ impl<'a> ProfileBuilder<'a> {
             without_trace,
             without_samples,
             has_waits,
+            has_sample_times,
         }
     }
 
@@ -94,6 +97,7 @@ impl<'a> ProfileBuilder<'a> {
         }
         if profile.has_samples {
             profile.lacks_waits = !self.has_waits;
+            profile.lacks_sample_times = !self.has_sample_times;
             self.out.notes.without_samples = self.without_samples;
         }
         handover::charge(profile);
@@ -239,6 +243,7 @@ impl<'a> ProfileBuilder<'a> {
         let has_samples = log.has_sampling() || samples.records != 0;
         self.without_samples += u64::from(!has_samples);
         self.out.profile.has_samples |= has_samples;
+        self.has_sample_times |= has_samples && log.dumps().is_empty();
         self.out.notes.min_wait_on_samples |= has_samples && self.filter.min_wait_ns > 0;
         self.has_waits |= log.capabilities().waits || *events != 0 || folds.count != 0;
     }

@@ -7,6 +7,7 @@
 //! time, and [`words`] writes the lines.
 
 mod codes;
+mod dumped;
 mod guilty;
 mod instead;
 mod machine;
@@ -43,7 +44,7 @@ pub const SECTION: Section = Section {
     title: "Verdict",
     means: "",
     advice: "",
-    about: About::All,
+    about: About::Verdict,
     in_brief: InBrief::Always,
     answer,
 };
@@ -197,6 +198,9 @@ fn answer(findings: &Findings<'_>, _: &ReportOptions) -> Answer {
 impl Verdict {
     /// From what was found.
     pub fn of(findings: &Findings<'_>) -> Verdict {
+        if let Some(verdict) = dumped::verdict(findings) {
+            return verdict;
+        }
         let overview = Overview::of(findings);
         let machine = Machine::of(findings, &overview);
         let mut verdict = Verdict {

@@ -136,6 +136,7 @@ fn event(column: RowColumn, by: By, kinds: &RowKinds) -> (&'static str, &'static
         (RowColumn::WallNs, _) => ("Wall_ns", "Wall time, sampled (ns)"),
         (RowColumn::CpuNs, _) => ("Cpu_ns", "CPU time, sampled (ns)"),
         (RowColumn::BlockedNs, _) => ("Blocked_ns", "Blocked time, sampled (ns)"),
+        (RowColumn::Samples, _) => ("Samples", "Samples"),
     }
 }
 

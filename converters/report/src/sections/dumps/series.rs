@@ -1,0 +1,267 @@
+//! The dumps of all logs in the order of time, and what each thread does in each of them.
+
+use crate::{
+    Findings,
+    findings::{names::is_machinery, thread_group},
+};
+use std::collections::HashMap;
+use tyrion_formats::{DumpedThread, Noted, Recording, ThreadDump};
+use tyrion_model::{
+    describe::Names,
+    names::is_jdk,
+    states::{State, StateReader},
+};
+use tyrion_wire::{WaitKind, sample::Sample};
+
+/// Numbers of threads from here on are not Java's own.
+const UNNUMBERED: u64 = 1 << 40;
+/// Who waits has called so few methods of its own where it does nothing else.
+const OWN_LOOP: usize = 2;
+/// So many of the program's innermost frames tell what a thread waits for.
+const TELLING: usize = 6;
+/// How methods begin in which threads wait for work.
+const WAITS_FOR_WORK: [&str; 14] = [
+    "waitForMore",
+    "waitForWork",
+    "waitForNext",
+    "waitForTask",
+    "awaitTask",
+    "awaitWork",
+    "getTask",
+    "takeTask",
+    "nextTask",
+    "getNextEvent",
+    "dequeue",
+    "mainLoop",
+    "idle",
+    "waitWhileIdle",
+];
+/// How methods begin in which threads wait for one of few objects, such as a connection.
+const BORROWS: [&str; 9] = [
+    "borrow",
+    "getConnection",
+    "checkout",
+    "checkOut",
+    "leaseConnection",
+    "getPoolEntryBlocking",
+    "getResource",
+    "takeConnection",
+    "acquireConnection",
+];
+/// Who takes a dump in its own JVM runs meanwhile.
+const TAKES_DUMPS: [&str; 3] = ["dumpThread", "dumpAllThreads", "getAllStackTraces"];
+
+/// A thread in a dump.
+#[derive(Clone, Debug)]
+pub(super) struct SeenThread<'a> {
+    /// The same in all dumps for one thread.
+    pub(super) thread: usize,
+    pub(super) log: &'a Recording,
+    pub(super) dumped: &'a DumpedThread,
+    pub(super) state: State,
+    pub(super) stack: &'a StackFacts,
+}
+
+/// What a stack says.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StackFacts {
+    /// Its frames, innermost first.
+    pub(super) frames: Vec<String>,
+    /// The innermost frame outside of what locks are made of.
+    pub(super) place: String,
+    /// Where it asks a pool for an object, and who called that.
+    pub(super) borrows: Option<(String, String)>,
+    waits_for_work: bool,
+    /// Hardly any method of the program's lies between the thread's start and its wait.
+    loops: bool,
+    takes_dumps: bool,
+}
+
+impl StackFacts {
+    fn of(frames: Vec<String>) -> StackFacts {
+        let outside = frames.iter().find(|frame| !is_machinery(frame)).or(frames.first());
+        let place = outside.cloned().unwrap_or_default();
+        let own: Vec<&String> =
+            frames.iter().filter(|frame| !is_machinery(frame) && !is_jdk(class(frame))).collect();
+        let inner = own.get(..TELLING.min(own.len())).unwrap_or_default();
+        let begins =
+            |frame: &str, with: &[&str]| with.iter().any(|begin| method(frame).starts_with(begin));
+        // Others, too, have methods of these names.
+        let is_pool = |frame: &str| {
+            begins(frame, &BORROWS)
+                && (method(frame).starts_with("borrow")
+                    || ["Pool", "DataSource"].iter().any(|part| class(frame).contains(part)))
+        };
+        let at = inner.iter().position(|frame| is_pool(frame));
+        let borrows = at.map(|at| {
+            let pool = inner.get(at).map_or("", |it| it.as_str());
+            let caller = own.iter().skip(at + 1).find(|it| package(it) != package(pool));
+            (pool.to_owned(), caller.map_or_else(String::new, |it| (*it).clone()))
+        });
+        let is_named = inner.iter().any(|frame| begins(frame, &WAITS_FOR_WORK));
+        let loops = own.len() <= OWN_LOOP;
+        let waits_for_work = borrows.is_none() && is_named;
+        let takes_dumps = frames.iter().any(|frame| begins(frame, &TAKES_DUMPS));
+        StackFacts { place, borrows, waits_for_work, loops, takes_dumps, frames }
+    }
+}
+
+impl SeenThread<'_> {
+    /// Waits for a lock that another thread has.
+    pub(super) fn is_blocked(&self) -> bool {
+        let kind = self.dumped.kind;
+        // After a notification it enters again as others do who never waited, and nobody has
+        // to have the monitor: only who is named as its holder blocks it.
+        let again = self.dumped.reenters || kind == Some(WaitKind::LockReacquire);
+        kind.is_some_and(WaitKind::is_contention) || again && !self.dumped.owners.is_empty()
+    }
+
+    /// Waits for something else than work, for as long as it takes.
+    pub(super) fn is_asking(&self) -> bool {
+        matches!(self.state, State::Waiting | State::Parked) && self.waits_for_ever()
+    }
+
+    /// The same, whether or not it seems to wait for work: of one who has a lock that others
+    /// wait for.
+    pub(super) fn waits_for_ever(&self) -> bool {
+        let waits = matches!(self.state, State::Waiting | State::Parked | State::Idle);
+        let is_wait = self.dumped.kind.is_some();
+        waits && is_wait && !self.is_blocked() && !self.dumped.reenters && !self.dumped.is_timed
+    }
+
+    pub(super) fn name(&self) -> String {
+        Names(self.log).thread(self.dumped.thread)
+    }
+
+    pub(super) fn group(&self) -> String {
+        thread_group(&self.name())
+    }
+
+    /// Class and name of what it waits for.
+    pub(super) fn lock(&self) -> (String, String) {
+        match self.dumped.lock {
+            0 => Default::default(),
+            lock => Names(self.log).lock_parts(lock),
+        }
+    }
+}
+
+/// A dump.
+#[derive(Debug)]
+pub(super) struct SeenDump<'a> {
+    pub(super) dump: &'a ThreadDump,
+    pub(super) threads: Vec<SeenThread<'a>>,
+    /// The place of a thread in the list, by its id in the log.
+    by_id: HashMap<u32, usize>,
+}
+
+impl SeenDump<'_> {
+    /// The place of a thread in the list.
+    pub(super) fn place_of(&self, id: u32) -> Option<usize> {
+        self.by_id.get(&id).copied()
+    }
+}
+
+/// What stacks say, so that each is read once.
+#[derive(Debug, Default)]
+pub(super) struct StackBook(HashMap<(usize, u32), StackFacts>);
+
+impl StackBook {
+    /// Of all stacks in the dumps of these logs.
+    pub(super) fn of(logs: &[Recording]) -> StackBook {
+        let mut book = HashMap::new();
+        for (run, log) in logs.iter().enumerate() {
+            for thread in log.dumps().iter().flat_map(|dump| &dump.threads) {
+                let facts = || StackFacts::of(Names(log).stack(thread.stack));
+                book.entry((run, thread.stack)).or_insert_with(facts);
+            }
+        }
+        StackBook(book)
+    }
+}
+
+/// The dumps of logs, in the order of time as far as that is known, else as given.
+pub(super) fn series<'a>(findings: &Findings<'a>, book: &'a StackBook) -> Vec<SeenDump<'a>> {
+    let mut keys: HashMap<(String, u64, usize), usize> = HashMap::new();
+    let mut dumps: Vec<SeenDump<'a>> = Vec::new();
+    for (run, log) in findings.logs.iter().enumerate() {
+        let reader = StateReader::new(log);
+        for dump in log.dumps() {
+            let mut counts: HashMap<(String, u64), usize> = HashMap::new();
+            let mut threads = Vec::new();
+            for dumped in &dump.threads {
+                let name = Names(log).thread(dumped.thread);
+                let id = log.definitions().threads().get(dumped.thread).map(|it| it.java_id);
+                let key = (name, id.filter(|&id| id < UNNUMBERED).unwrap_or(0));
+                let nth = counts.entry(key.clone()).or_default();
+                *nth += 1;
+                let next = keys.len();
+                let thread = *keys.entry((key.0, key.1, *nth)).or_insert(next);
+                let Some(stack) = book.0.get(&(run, dumped.stack)) else { continue };
+                let state = state(&reader, dump.at_ns, dumped, stack);
+                threads.push(SeenThread { thread, log, dumped, state, stack });
+            }
+            let ids = threads.iter().enumerate().map(|(at, it)| (it.dumped.thread, at));
+            dumps.push(SeenDump { dump, by_id: ids.collect(), threads });
+        }
+    }
+    if dumps.iter().all(|dump| dump.dump.wall_ns.is_some()) {
+        dumps.sort_by_key(|dump| dump.dump.wall_ns);
+    }
+    dumps
+}
+
+fn state(reader: &StateReader<'_>, at_ns: u64, dumped: &DumpedThread, stack: &StackFacts) -> State {
+    let sample = Sample {
+        wall_ns: 1,
+        count: 1,
+        state: dumped.state.code(),
+        stack: dumped.stack,
+        kind: dumped.kind.map_or(0, |kind| u32::from(kind.code())),
+        lock: dumped.lock,
+        ..Sample::default()
+    };
+    let state = reader.state(&Noted { thread: dumped.thread, at_ns, record: sample });
+    match state {
+        State::Waiting | State::Parked if stack.waits_for_work => State::Idle,
+        // Who waits for a signal as soon as it has begun does what it is told.
+        State::Waiting | State::Parked
+            if stack.loops
+                && stack.borrows.is_none()
+                && matches!(dumped.kind, Some(WaitKind::ObjectWait | WaitKind::Condition)) =>
+        {
+            State::Idle
+        }
+        // It took a connection from a queue's head, which is no work.
+        State::Idle if stack.borrows.is_some() => State::Parked,
+        State::Running | State::Native | State::Other if stack.takes_dumps => State::Idle,
+        state => state,
+    }
+}
+
+/// The class of a frame, `com.acme.Foo.bar(Foo.java:12)`.
+pub(super) fn class(frame: &str) -> &str {
+    let name = frame.split('(').next().unwrap_or(frame);
+    name.rsplit_once('.').map_or("", |(class, _)| class)
+}
+
+fn method(frame: &str) -> &str {
+    let name = frame.split('(').next().unwrap_or(frame);
+    name.rsplit_once('.').map_or(name, |(_, method)| method)
+}
+
+fn package(frame: &str) -> &str {
+    class(frame).rsplit_once('.').map_or("", |(package, _)| package)
+}
+
+/// `Foo.bar:12`, for a line of words.
+pub(crate) fn brief(frame: &str) -> String {
+    let simple = class(frame).rsplit('.').next().unwrap_or_default();
+    let line = frame.rsplit_once(':').map(|(_, line)| line.trim_end_matches(')'));
+    let line = line.filter(|line| line.bytes().all(|byte| byte.is_ascii_digit()));
+    let line = line.map_or_else(String::new, |line| format!(":{line}"));
+    match simple {
+        "" => format!("{}{line}", method(frame)),
+        simple => format!("{simple}.{}{line}", method(frame)),
+    }
+}

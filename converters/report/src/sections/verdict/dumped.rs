@@ -1,0 +1,339 @@
+//! The verdict on thread dumps. They tell who waits for whom at a moment, and nothing of
+//! durations: so it is about what cannot go on, then about whom most threads wait for, then
+//! about what they do.
+
+use super::{Advice, Certainty, Finding, Kind, Verdict};
+use crate::{
+    Findings,
+    sections::dumps::{
+        BlockedOn, DumpDeadlock, DumpFindings, WaitingCrowd, are_dumps, brief, dump_findings,
+    },
+};
+use tyrion_model::{harmless, states::State, units};
+
+/// So many threads that wait at one place are a crowd.
+const CROWD: u64 = 3;
+
+/// The verdict, if all logs are thread dumps.
+pub(super) fn verdict(findings: &Findings<'_>) -> Option<Verdict> {
+    let found = dump_findings(findings).filter(|_| are_dumps(findings))?;
+    let mut verdict = Verdict { certainty: Certainty::Exact, ..Verdict::default() };
+    let blocked = found.blocked.iter().max_by_key(|it| (it.waiters, !it.holders.is_empty()));
+    let pool = found.crowds.iter().find(|it| it.is_pool && it.count >= CROWD);
+    let crowd = crowd(&found);
+    if let Some(deadlock) = found.deadlocks.first() {
+        of_deadlock(&mut verdict, deadlock, &found);
+    } else if let Some(pool) = pool.filter(|it| blocked.is_none_or(|lock| lock.waiters < it.count))
+    {
+        of_pool(&mut verdict, pool, &found);
+    } else if let Some(lock) = blocked {
+        of_lock(&mut verdict, lock, &found);
+    } else if let Some(crowd) = crowd {
+        of_crowd(&mut verdict, crowd);
+    } else {
+        of_work(&mut verdict, &found);
+    }
+    if found.told_deadlocked != 0 && found.deadlocks.is_empty() {
+        verdict.lines.push(
+            "! The JVM tells of a deadlock in its own section, and the stacks do not show it: \
+             look at that section."
+                .to_owned(),
+        );
+    }
+    verdict.lines.push(basis(&found, verdict.finding));
+    verdict.next = "tyrion dump-threads PID -n 5 --every 1s".to_owned();
+    Some(verdict)
+}
+
+/// What is not for locks, where nobody computes: a crowd, or one that waits for an answer.
+fn crowd(found: &DumpFindings) -> Option<&WaitingCrowd> {
+    let computes: u64 = found.running.iter().map(|it| it.count).sum();
+    found.crowds.iter().filter(|it| it.count != 0).find(|it| it.count >= CROWD || computes == 0)
+}
+
+fn name(text: &str) -> String {
+    harmless::name(text).into_owned()
+}
+
+/// `com.acme.Foo.bar(Foo.java:12)` in few letters.
+fn at(frame: &str) -> String {
+    name(&brief(frame))
+}
+
+/// `a, b and 3 more`.
+fn some(names: &[String], count: u64) -> String {
+    let shown: Vec<String> = names.iter().take(3).map(|it| name(it)).collect();
+    match count.saturating_sub(shown.len() as u64) {
+        0 => shown.join(", "),
+        more => format!("{} and {} more", shown.join(", "), units::thousands(more)),
+    }
+}
+
+fn threads(count: u64) -> String {
+    units::counted(count, "thread")
+}
+
+/// Whether one does, or several do.
+fn verb(count: u64, one: &'static str, several: &'static str) -> &'static str {
+    if count == 1 { one } else { several }
+}
+
+/// What a lock is called.
+fn lock_name(class: &str, lock: &str) -> String {
+    match (class, lock) {
+        ("", "") => "a lock that the dump does not name".to_owned(),
+        (_, "") => name(class),
+        (_, lock) => name(lock),
+    }
+}
+
+fn of_deadlock(verdict: &mut Verdict, deadlock: &DumpDeadlock, found: &DumpFindings) {
+    verdict.finding = Finding::Deadlock;
+    (verdict.kind, verdict.advice) = (Kind::Deadlock, Advice::SameOrder);
+    let all = &deadlock.threads;
+    let join = |of: &dyn Fn(usize) -> String| (0..all.len()).map(of).collect::<Vec<_>>().join(", ");
+    let waiter = |nth: usize| all.get(nth % all.len().max(1)).cloned().unwrap_or_default();
+    verdict.name = join(&|nth| waiter(nth).class);
+    verdict.holder = join(&|nth| waiter(nth + 1).thread);
+    verdict.waiter = join(&|nth| waiter(nth).place);
+    verdict.waiting = all.iter().map(|it| it.thread.clone()).collect();
+    verdict.contended = all.len() as u64 + deadlock.behind;
+    let shown = (0..all.len().min(4)).map(|nth| {
+        let (it, next) = (waiter(nth), waiter(nth + 1));
+        let lock = lock_name(&it.class, &it.lock);
+        format!("{} waits for {lock}, which {} has", name(&it.thread), name(&next.thread))
+    });
+    let more =
+        if all.len() > 4 { format!("; and so on, {} threads", all.len()) } else { String::new() };
+    let shown: Vec<String> = shown.collect();
+    verdict.lines.push(format!("Deadlock: {}{more}.", shown.join("; ")));
+    if deadlock.is_inferred {
+        verdict.certainty = Certainty::Inferred;
+        verdict.lines.push("! Who has one of these locks is inferred from the stacks.".to_owned());
+    }
+    let members = all.len() as u64;
+    if deadlock.behind != 0 {
+        let (count, wait) = (threads(deadlock.behind), verb(deadlock.behind, "waits", "wait"));
+        verdict.lines.push(format!("{count} more {wait} behind them."));
+    }
+    if found.told_deadlocked > members && found.deadlocks.len() == 1 {
+        verdict.lines.push(format!(
+            "The JVM lists {} threads; those that are not in the circle only wait for it.",
+            found.told_deadlocked
+        ));
+    }
+    let is_of_class = all.iter().any(|it| it.known_by == "initializer");
+    verdict.lines.push(match is_of_class {
+        true => "→ Initialize one of the classes before the other threads start.".to_owned(),
+        false => "→ Take the locks in the same order everywhere.".to_owned(),
+    });
+}
+
+fn of_lock(verdict: &mut Verdict, lock: &BlockedOn, found: &DumpFindings) {
+    verdict.finding = Finding::StillWaiting;
+    (verdict.kind, verdict.advice) = (Kind::Lock, Advice::ShortenHold);
+    verdict.name = lock_name(&lock.class, &lock.name);
+    verdict.waiter = lock.places.first().cloned().unwrap_or_default();
+    verdict.waiting.clone_from(&lock.threads);
+    verdict.contended = lock.waiters;
+    let who = some(&lock.threads, lock.waiters);
+    let wait = verb(lock.waiters, "waits", "wait");
+    let count = threads(lock.waiters);
+    let place = lock.places.iter().map(|it| at(it)).collect::<Vec<_>>().join(", ");
+    let what = &verdict.name;
+    let begin = format!("{count} ({who}) {wait} for {what} in {place}");
+    let Some(holder) = lock.holders.first() else {
+        verdict.certainty = Certainty::Inferred;
+        verdict.lines.push(format!("{begin}. The dump does not tell who has it."));
+        verdict.lines.push(
+            "→ Take the dump with jstack -l, or jcmd PID Thread.print -l: it names owners of \
+             java.util.concurrent."
+                .to_owned(),
+        );
+        return;
+    };
+    verdict.holder.clone_from(&holder.thread);
+    verdict.holder_own.clone_from(&holder.place);
+    let names: Vec<String> = lock.holders.iter().map(|it| it.thread.clone()).collect();
+    let is_inferred = holder.known_by == "beyond-the-call";
+    let many = lock.holders.len() as u64;
+    let (has, seems) = (verb(many, "has", "have"), verb(many, "seems", "seem"));
+    let held = match is_inferred {
+        true => format!(
+            "{} {seems} to have it: {} in the same method, beyond that call",
+            some(&names, many),
+            verb(many, "it is", "they are")
+        ),
+        false => format!("{} {has} it", some(&names, many)),
+    };
+    verdict.lines.push(format!("{begin}. {held}."));
+    if is_inferred {
+        verdict.certainty = Certainty::Inferred;
+    }
+    let name_of = name(&holder.thread);
+    let class = |class: &str| if class.is_empty() { "something".to_owned() } else { name(class) };
+    if holder.is_asking {
+        (verdict.kind, verdict.advice) = (Kind::Deadlock, Advice::Signal);
+        verdict.lines.push(format!(
+            "{name_of} itself waits for {}, without a limit, in {}: if one of those who wait for \
+             it is to bring that, none of them ever goes on.",
+            class(&holder.waits_for),
+            at(&holder.place)
+        ));
+        verdict.lines.push("→ Do not wait for others while a lock is held.".to_owned());
+    } else {
+        let meanwhile = match holder.is_blocked {
+            true => format!("waits for {} itself", class(&holder.waits_for)),
+            false => format!("is {}", holder.state),
+        };
+        verdict.lines.push(format!("{name_of} {meanwhile} in {}.", at(&holder.place)));
+        verdict.lines.push(format!("→ Do less in {name_of} while it has the lock."));
+    }
+    others(verdict, found);
+}
+
+/// What else waits, in a line.
+fn others(verdict: &mut Verdict, found: &DumpFindings) {
+    if let Some(pool) = found.crowds.iter().find(|it| it.is_pool && it.count != 0) {
+        let wait = verb(pool.count, "waits", "wait");
+        verdict.lines.push(format!(
+            "{} {wait} for an object of a pool in {}.",
+            threads(pool.count),
+            at(&pool.place)
+        ));
+    }
+}
+
+fn of_pool(verdict: &mut Verdict, pool: &WaitingCrowd, found: &DumpFindings) {
+    verdict.finding = Finding::Unanswered;
+    (verdict.kind, verdict.advice) = (Kind::Wait, Advice::ReturnAlways);
+    verdict.name.clone_from(&pool.place);
+    verdict.waiter.clone_from(&pool.place);
+    verdict.waiter_own.clone_from(&pool.caller);
+    verdict.waiting.clone_from(&pool.groups);
+    verdict.contended = pool.count;
+    let is_all = pool.groups.len() == 1 && pool.count == pool.of_group;
+    let group = pool.groups.first().map_or_else(String::new, |it| name(it));
+    let who = match (is_all, pool.groups.len()) {
+        (true, _) => format!("All {} threads of {group}", pool.count),
+        (false, 1) => format!("{} of {} threads of {group}", pool.count, pool.of_group),
+        _ => format!("{} of {}", threads(pool.count), some(&pool.groups, pool.groups.len() as u64)),
+    };
+    let caller = match pool.caller.as_str() {
+        "" => String::new(),
+        caller => format!(", called by {}", at(caller)),
+    };
+    verdict.lines.push(format!(
+        "{who} wait for an object of a pool in {}{caller}: the pool is exhausted.",
+        at(&pool.place)
+    ));
+    if let [first, .., last] = pool.per_dump[..] {
+        let course = if last > first { ": more and more" } else { "" };
+        verdict.lines.push(format!("In the dumps {} threads wait{course}.", pool.course()));
+    }
+    verdict.lines.push(
+        "→ See that objects are given back also after errors; else use each for less time, or \
+         have more."
+            .to_owned(),
+    );
+    if let Some(lock) = found.blocked.first() {
+        let holder = lock.holders.first();
+        let held =
+            holder.map_or_else(String::new, |it| format!(", which {} has", name(&it.thread)));
+        let wait = verb(lock.waiters, "waits", "wait");
+        verdict.lines.push(format!(
+            "Besides, {} {wait} for {}{held}.",
+            threads(lock.waiters),
+            lock_name(&lock.class, &lock.name)
+        ));
+    }
+}
+
+fn of_crowd(verdict: &mut Verdict, crowd: &WaitingCrowd) {
+    verdict.finding = Finding::Unanswered;
+    (verdict.kind, verdict.advice) = (Kind::NobodyAnswers, Advice::Signal);
+    verdict.certainty = Certainty::Inferred;
+    verdict.name = crowd.class.clone();
+    verdict.waiter.clone_from(&crowd.place);
+    verdict.waiting.clone_from(&crowd.names);
+    let class = match crowd.class.as_str() {
+        "" => "something".to_owned(),
+        class => name(class),
+    };
+    let (who, wait) = (some(&crowd.names, crowd.count), verb(crowd.count, "waits", "wait"));
+    verdict.lines.push("No thread waits for a lock.".to_owned());
+    verdict.lines.push(format!(
+        "{who} {wait} for {class} in {}, without a limit, and no thread is seen to work on it.",
+        at(&crowd.place)
+    ));
+    verdict.lines.push("→ Look at who should bring it; give the wait a limit.".to_owned());
+}
+
+fn of_work(verdict: &mut Verdict, found: &DumpFindings) {
+    verdict.finding = Finding::NotLocks;
+    let (running, native) = (found.running.first(), found.native.first());
+    let count =
+        |of: &[crate::sections::dumps::StatePlace]| of.iter().map(|it| it.count).sum::<u64>();
+    let (computing, outside) = (count(&found.running), count(&found.native));
+    let untold = found.states.iter().find(|it| it.state == State::Other.name());
+    if untold.is_some() {
+        of_untold(verdict);
+        return;
+    }
+    verdict.lines.push("No thread waits for a lock.".to_owned());
+    if let Some(most) = running {
+        (verdict.kind, verdict.advice) = (Kind::Computes, Advice::ProfileCpu);
+        verdict.name.clone_from(&most.place);
+        let compute = verb(computing, "computes", "compute");
+        verdict.lines.push(format!(
+            "{} {compute}, first in {}.",
+            threads(computing),
+            at(&most.place)
+        ));
+        if let Some(waits) = found.waiting.first() {
+            let wait = verb(waits.count, "waits", "wait");
+            let who = some(&waits.threads, waits.count);
+            verdict.lines.push(format!("{who} {wait} in {}, probably for them.", at(&waits.place)));
+        }
+        verdict.lines.push("→ Profile its CPU time.".to_owned());
+    } else if let Some(most) = native {
+        (verdict.kind, verdict.advice) = (Kind::Outside, Advice::LookOutside);
+        verdict.name.clone_from(&most.place);
+        let (are, count) = (verb(outside, "is", "are"), threads(outside));
+        verdict.lines.push(format!("{count} {are} in native code, most in {}.", at(&most.place)));
+        verdict.lines.push("→ Look at what it reads, writes, or calls outside.".to_owned());
+    } else {
+        (verdict.kind, verdict.advice) = (Kind::Idle, Advice::Nothing);
+        verdict.lines.push("All threads wait for work, or sleep: it was idle.".to_owned());
+    }
+}
+
+/// Before JDK 25, `Thread.dump_to_file` tells only stacks.
+fn of_untold(verdict: &mut Verdict) {
+    (verdict.kind, verdict.advice) = (Kind::Unclear, Advice::RecordMore);
+    verdict.finding = Finding::NotRecorded;
+    verdict.certainty = Certainty::Inferred;
+    verdict.lines.push(
+        "The dump does not tell which threads run and which wait for a monitor, as files of \
+         Thread.dump_to_file before JDK 25 do not."
+            .to_owned(),
+    );
+    verdict.lines.push("→ Take another one with jcmd PID Thread.print -l.".to_owned());
+}
+
+/// What all that rests on.
+fn basis(found: &DumpFindings, finding: Finding) -> String {
+    match (found.dumps, finding) {
+        (1, Finding::Deadlock) => {
+            "It rests on one dump, which is enough for a deadlock.".to_owned()
+        }
+        (1, _) => "It rests on one dump: a moment. What is the same in several, seconds apart, \
+                   is certain."
+            .to_owned(),
+        (dumps, _) => {
+            let stuck = found.unmoved.len() as u64;
+            let have = verb(stuck, "thread that is not idle has", "threads that are not idle have");
+            format!("It rests on {dumps} dumps; {stuck} {have} not moved between them.")
+        }
+    }
+}

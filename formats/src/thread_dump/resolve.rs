@@ -1,0 +1,297 @@
+//! What the threads of a dump wait for, and who has that. Each file says it in other places,
+//! some of it wrongly: see the comments at the rules.
+
+use super::frames::FrameTable;
+use super::raw::{RawDump, RawFrame, RawLock, RawOwner, RawThread, WaitPhrase};
+use crate::{jfr::park, recording::HolderSource, summed::kinds};
+use std::collections::HashMap;
+use tyrion_wire::{WaitKind, sample::ThreadState};
+
+/// What became known of a thread.
+#[derive(Debug, Default)]
+pub(super) struct Resolved {
+    pub(super) state: Option<ThreadState>,
+    pub(super) kind: Option<WaitKind>,
+    pub(super) reenters: bool,
+    pub(super) lock: Option<RawLock>,
+    pub(super) held: Vec<RawLock>,
+    /// The places of the threads that have it: several only where it is inferred.
+    pub(super) owners: Vec<usize>,
+    pub(super) source: HolderSource,
+}
+
+/// Finds out, for each thread of a dump.
+pub(super) fn resolve(dump: &RawDump, frames: &FrameTable) -> Vec<Resolved> {
+    let mut all: Vec<Resolved> =
+        dump.threads.iter().map(|thread| StackReader { thread, frames }.resolve()).collect();
+    let people = ThreadIndex::new(dump);
+    let holders = holders(&all);
+    for (at, thread) in dump.threads.iter().enumerate() {
+        let Some(it) = all.get_mut(at).filter(|it| it.kind.is_some()) else { continue };
+        let told = people.told(at, thread, it.lock.as_ref());
+        let locked = || it.lock.as_ref().and_then(|lock| holders.get(lock)).copied();
+        let (owner, source) = match told {
+            Some(owner) => (Some(owner), HolderSource::Told),
+            None => (locked(), HolderSource::Locked),
+        };
+        if let Some(owner) = owner.filter(|&owner| owner != at) {
+            (it.owners, it.source) = (vec![owner], source);
+        }
+    }
+    initializers(dump, frames, &mut all);
+    beyond(dump, frames, &mut all);
+    all
+}
+
+/// Who holds what.
+fn holders(all: &[Resolved]) -> HashMap<RawLock, usize> {
+    let mut holders = HashMap::new();
+    for (at, thread) in all.iter().enumerate() {
+        for lock in thread.held.iter().filter(|lock| !lock.address.is_empty()) {
+            holders.entry(lock.clone()).or_insert(at);
+        }
+    }
+    holders
+}
+
+/// Finds threads by what files call them.
+struct ThreadIndex<'d> {
+    dump: &'d RawDump,
+    by_name: HashMap<&'d str, usize>,
+    by_id: HashMap<u64, usize>,
+}
+
+impl<'d> ThreadIndex<'d> {
+    fn new(dump: &'d RawDump) -> ThreadIndex<'d> {
+        let (mut by_name, mut by_id) = (HashMap::new(), HashMap::new());
+        for (at, thread) in dump.threads.iter().enumerate() {
+            by_name.entry(thread.name.as_str()).or_insert(at);
+            by_id.extend(thread.id.map(|id| (id, at)));
+        }
+        ThreadIndex { dump, by_name, by_id }
+    }
+
+    /// Who is said to have what a thread waits for.
+    fn told(&self, at: usize, thread: &RawThread, lock: Option<&RawLock>) -> Option<usize> {
+        let owner = match &thread.owner {
+            Some(RawOwner::Id(id)) => self.by_id.get(id),
+            Some(RawOwner::Name(name)) => self.by_name.get(name.as_str()),
+            // Names may be used twice, so the address has to fit, too.
+            None => {
+                let of = |name: &str| name == thread.name;
+                let is_it = |address: &str| lock.is_some_and(|lock| lock.address == address);
+                let told = self.dump.told.iter().find(|it| of(&it.thread) && is_it(&it.address));
+                told.and_then(|told| self.by_name.get(told.owner.as_str()))
+            }
+        };
+        owner.copied().filter(|&owner| owner != at)
+    }
+}
+
+/// Reads what stands with a thread.
+struct StackReader<'d> {
+    thread: &'d RawThread,
+    frames: &'d FrameTable,
+}
+
+impl StackReader<'_> {
+    fn resolve(&self) -> Resolved {
+        let state = self.state();
+        let mut it = Resolved { state: Some(state), ..Resolved::default() };
+        match state {
+            ThreadState::Blocked => self.blocked(&mut it),
+            ThreadState::Waiting => self.waiting(&mut it),
+            ThreadState::Parked => {
+                it.lock = self.waited(&[WaitPhrase::Park, WaitPhrase::Something, WaitPhrase::Wait]);
+                it.kind = Some(self.park_kind(it.lock.as_ref()));
+            }
+            // What a running thread says that it is parking for is what it had parked for.
+            _ => {}
+        }
+        it.held = self.held(&it);
+        it
+    }
+
+    fn frames(&self) -> impl Iterator<Item = &RawFrame> {
+        self.thread.frames.iter().filter_map(|&number| self.frames.get(number))
+    }
+
+    fn state(&self) -> ThreadState {
+        let raw = self.thread.state;
+        let top = self.frames().next();
+        let is_native = top.is_some_and(|frame| frame.is_native);
+        match raw.state {
+            Some(ThreadState::Running) if is_native => ThreadState::Native,
+            Some(state) => state,
+            None if raw.waits => match top.map(|it| (it.class.as_str(), it.method.as_str())) {
+                Some(("java/lang/Object", _)) => ThreadState::Waiting,
+                Some(("java/lang/Thread", method)) if method.starts_with("sleep") => {
+                    ThreadState::Sleeping
+                }
+                _ if self.thread.wait.as_ref().is_some_and(|it| it.how == WaitPhrase::Wait) => {
+                    ThreadState::Waiting
+                }
+                _ => ThreadState::Parked,
+            },
+            None => ThreadState::Other,
+        }
+    }
+
+    /// The lock that it says it waits for in one of these ways.
+    fn waited(&self, how: &[WaitPhrase]) -> Option<RawLock> {
+        let wait = self.thread.wait.as_ref().filter(|wait| how.contains(&wait.how))?;
+        (!wait.lock.address.is_empty() || !wait.lock.class.is_empty()).then(|| wait.lock.clone())
+    }
+
+    fn blocked(&self, it: &mut Resolved) {
+        it.kind = Some(WaitKind::Monitor);
+        it.lock = self.waited(&[WaitPhrase::Enter, WaitPhrase::Something]);
+        if it.lock.is_none()
+            && let Some(lock) = self.waited(&[WaitPhrase::Again, WaitPhrase::Wait])
+        {
+            (it.kind, it.reenters, it.lock) = (Some(WaitKind::ObjectWait), true, Some(lock));
+        } else if it.lock.is_none() {
+            // It says "locked" of what it waits for.
+            it.lock = self.thread.locked.first().filter(|it| it.0 <= 1).map(|it| it.1.clone());
+            let is_in_wait = self.frames().next().is_some_and(is_object_wait);
+            if is_in_wait {
+                let entered = self.thread.locked.first().map(|it| it.1.clone());
+                (it.kind, it.reenters) = (Some(WaitKind::ObjectWait), true);
+                it.lock = it.lock.take().or(entered);
+            }
+        }
+    }
+
+    fn waiting(&self, it: &mut Resolved) {
+        it.lock = self.waited(&[WaitPhrase::Initialization]);
+        let is_in_wait = self.frames().take(3).any(is_object_wait);
+        if it.lock.is_some() || !is_in_wait && self.thread.wait.is_none() && self.is_initializing()
+        {
+            it.kind = Some(WaitKind::Monitor);
+            return;
+        }
+        it.kind = Some(WaitKind::ObjectWait);
+        it.lock = self.waited(&[WaitPhrase::Wait, WaitPhrase::Again, WaitPhrase::Something]);
+        if it.lock.is_none() && is_in_wait {
+            // The compiler may have lost the reference; the monitor was entered by the caller.
+            it.lock = self.thread.locked.first().filter(|it| it.0 <= 4).map(|it| it.1.clone());
+        }
+    }
+
+    /// A thread in no method that waits, of which the header alone says that it waits.
+    fn is_initializing(&self) -> bool {
+        self.frames().next().is_some_and(|frame| !frame.is_native)
+    }
+
+    fn park_kind(&self, lock: Option<&RawLock>) -> WaitKind {
+        let names = || self.frames().map(|it| (it.class.as_str(), it.method.as_str()));
+        match lock {
+            Some(lock) => park::park(names(), &lock.class.replace('.', "/")).kind,
+            None => {
+                let texts: Vec<String> =
+                    names().map(|(class, method)| format!("{class}.{method}")).collect();
+                let texts = texts.iter().map(String::as_str);
+                kinds::of_java(texts).unwrap_or(WaitKind::Park)
+            }
+        }
+    }
+
+    /// What it holds: not what it waits for, be it to enter, or to be notified, though the
+    /// frame that did says "locked".
+    fn held(&self, it: &Resolved) -> Vec<RawLock> {
+        let is_monitor_wait = matches!(it.kind, Some(WaitKind::Monitor | WaitKind::ObjectWait));
+        let mut held: Vec<RawLock> = Vec::new();
+        let locked = self.thread.locked.iter().map(|(_, lock)| lock);
+        for lock in locked.chain(&self.thread.owned) {
+            let is_waited = is_monitor_wait && it.lock.as_ref() == Some(lock);
+            if !is_waited && !held.contains(lock) {
+                held.push(lock.clone());
+            }
+        }
+        held
+    }
+}
+
+fn is_object_wait(frame: &RawFrame) -> bool {
+    frame.class == "java/lang/Object" && frame.method.starts_with("wait")
+}
+
+/// Who initializes the classes that threads wait for.
+fn initializers(dump: &RawDump, frames: &FrameTable, all: &mut [Resolved]) {
+    let waits = |it: &Resolved| {
+        it.state == Some(ThreadState::Waiting) && it.kind == Some(WaitKind::Monitor)
+    };
+    if !all.iter().any(waits) {
+        return;
+    }
+    let mut running: Vec<(String, usize)> = Vec::new();
+    for (at, thread) in dump.threads.iter().enumerate() {
+        let of = thread.frames.iter().filter_map(|&number| frames.get(number));
+        let classes = of.filter(|frame| frame.method == "<clinit>");
+        running.extend(classes.map(|frame| (frame.class.replace('/', "."), at)));
+    }
+    for (at, it) in all.iter_mut().enumerate().filter(|(_, it)| waits(it)) {
+        let mut others = running.iter().filter(|(class, by)| {
+            let is_it = it.lock.as_ref().is_none_or(|lock| lock.class == *class);
+            *by != at && is_it
+        });
+        // Where the file does not name the class, only one can be meant.
+        let (Some((class, by)), None) = (others.next(), others.next()) else { continue };
+        it.lock.get_or_insert_with(|| RawLock {
+            class: class.clone(),
+            address: format!("class {class}"),
+        });
+        (it.owners, it.source) = (vec![*by], HolderSource::Initializer);
+    }
+}
+
+/// The program's method that a thread waits in, and the line.
+fn call<'f>(thread: &RawThread, frames: &'f FrameTable) -> Option<&'f RawFrame> {
+    let of = thread.frames.iter().filter_map(|&number| frames.get(number));
+    let mut program = of.skip_while(|frame| is_jdk(&frame.class));
+    program.next().filter(|frame| frame.line != 0)
+}
+
+fn is_jdk(class: &str) -> bool {
+    ["java/", "javax/", "jdk/", "sun/", "com/sun/"].iter().any(|begin| class.starts_with(begin))
+}
+
+/// Of locks of `java.util.concurrent` a dump may not say who has them: readers, and all if it
+/// was taken without `-l`. Who is in the method in which others wait, beyond that line, has
+/// taken it.
+fn beyond(dump: &RawDump, frames: &FrameTable, all: &mut [Resolved]) {
+    let is_open = |it: &Resolved| {
+        it.owners.is_empty()
+            && it.kind.is_some_and(|kind| kind.is_contention() && kind != WaitKind::Monitor)
+    };
+    let wanted: Vec<usize> =
+        (0..all.len()).filter(|&at| all.get(at).is_some_and(is_open)).collect();
+    let mut found: HashMap<RawLock, Vec<usize>> = HashMap::new();
+    for &at in &wanted {
+        let (Some(thread), Some(it)) = (dump.threads.get(at), all.get(at)) else { continue };
+        let (Some(call), Some(lock)) = (call(thread, frames), &it.lock) else { continue };
+        let is_beyond = |other: usize| {
+            let waits = all.get(other).is_some_and(|of| of.lock == it.lock);
+            let of = dump.threads.get(other).map_or(&[][..], |of| &of.frames);
+            let mut of = of.iter().filter_map(|&number| frames.get(number));
+            !waits
+                && of.any(|frame| {
+                    (&frame.class, &frame.method) == (&call.class, &call.method)
+                        && frame.line > call.line
+                })
+        };
+        let holders = found.entry(lock.clone()).or_default();
+        for other in (0..dump.threads.len()).filter(|&other| is_beyond(other)) {
+            if !holders.contains(&other) {
+                holders.push(other);
+            }
+        }
+    }
+    for at in wanted {
+        let Some(it) = all.get_mut(at) else { continue };
+        let Some(holders) = it.lock.as_ref().and_then(|lock| found.get(lock)) else { continue };
+        if !holders.is_empty() {
+            (it.owners, it.source) = (holders.clone(), HolderSource::BeyondTheCall);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Thread dumps of all families, whole and spoilt.
+
+use crate::common::of_other_tools;
+use std::fmt::Write;
+use tyrion_formats::{Error, HolderSource, Recording, fuzz};
+
+const SERIES: &str = "dumps/log-with-dumps.txt";
+
+fn read(bytes: &[u8]) -> Result<Recording, Error> {
+    Recording::from_bytes("it.txt", bytes.to_vec())
+}
+
+/// What dumps say, whatever their offsets.
+fn said(log: &Recording) -> String {
+    let mut text = String::new();
+    for dump in log.dumps() {
+        writeln!(text, "{} {:?}", dump.at_ns, dump.told_deadlocked).unwrap();
+        for it in &dump.threads {
+            let name = log.definitions().threads().get(it.thread).map(|it| it.name);
+            let name = log.text(name.unwrap_or(0));
+            let (lock, owners, held) = (it.lock, &it.owners, &it.held);
+            let (state, kind, source) = (it.state, it.kind, it.owner_source);
+            writeln!(text, "{name}: {state:?} {kind:?} {lock} {owners:?} {held:?} {source:?}")
+                .unwrap();
+        }
+    }
+    text
+}
+
+/// All files with answers.
+fn files() -> Vec<String> {
+    let answers = String::from_utf8(of_other_tools("dumps/answers.txt")).unwrap();
+    let lines = answers.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| format!("dumps/{}", line.split(' ').next().unwrap())).collect()
+}
+
+#[test]
+fn files_of_all_families_are_recognised_and_whole() {
+    for name in files() {
+        let log = read(&of_other_tools(&name)).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((log.facts().format, log.damage()), ("thread-dump", &[][..]), "{name}");
+        assert!(log.dumps().iter().all(|dump| dump.threads.len() > 1), "{name}");
+        let samples: usize = log.dumps().iter().map(|dump| dump.threads.len()).sum();
+        let chunks = log.event_chunks().iter();
+        let records = chunks.map(|chunk| log.events(chunk).unwrap().records().count());
+        assert_eq!(records.sum::<usize>(), samples, "{name}");
+    }
+}
+
+#[test]
+fn a_series_between_lines_of_a_log_is_read_with_its_times() {
+    let log = read(&of_other_tools(SERIES)).unwrap();
+    let [first, second] = log.dumps() else { panic!("{:?}", log.dumps()) };
+    assert_eq!(second.at_ns - first.at_ns, 10_000_000_000);
+    assert!(!log.facts().lacks.times);
+    let [holder, teller] = &second.threads[..] else { panic!("{second:?}") };
+    assert_eq!(teller.owners, [holder.thread]);
+    assert_eq!(teller.owner_source, HolderSource::Locked);
+    assert_eq!((holder.cpu_ns, holder.elapsed_ns), (Some(2_500_000), Some(20_000_000_000)));
+    assert_eq!(log.pending().len(), 1);
+    // The lock has moved.
+    assert_ne!(first.threads[1].lock, teller.lock);
+}
+
+#[test]
+fn what_happens_to_texts_on_their_way_changes_nothing() {
+    for name in files().into_iter().filter(|name| name.ends_with(".txt")) {
+        let plain = String::from_utf8(of_other_tools(&name)).unwrap().replace('\r', "");
+        let expected = said(&read(plain.as_bytes()).unwrap());
+        let wide = |unit: fn(u16) -> [u8; 2]| -> Vec<u8> {
+            [0xfeff].into_iter().chain(plain.encode_utf16()).flat_map(unit).collect()
+        };
+        let marked = [&b"\xef\xbb\xbf"[..], plain.as_bytes()].concat();
+        let crlf = plain.replace('\n', "\r\n").into_bytes();
+        for bytes in [wide(u16::to_le_bytes), wide(u16::to_be_bytes), marked, crlf] {
+            assert_eq!(said(&read(&bytes).unwrap()), expected, "{name}");
+        }
+        // Tabs are lost where a text is copied from a terminal.
+        let spaces = plain.replace('\t', "        ");
+        assert_eq!(said(&read(spaces.as_bytes()).unwrap()), expected, "{name}");
+    }
+}
+
+#[test]
+fn files_that_are_cut_are_read_up_to_there() {
+    for name in files() {
+        let bytes = of_other_tools(&name);
+        let step = (bytes.len() / 150).max(1);
+        for cut in (0..bytes.len()).step_by(step) {
+            match read(&bytes[..cut]) {
+                Ok(log) => _ = said(&log),
+                Err(error) => {
+                    let message = error.to_string();
+                    assert!(message.starts_with("it.txt: offset 0x"), "{name}: {message}");
+                    assert_eq!(message.lines().count(), 1, "{message}");
+                }
+            }
+        }
+    }
+    let bytes = of_other_tools(SERIES);
+    let second = bytes.len() * 3 / 4;
+    let log = read(&bytes[..second]).unwrap();
+    assert_eq!((log.dumps().len(), log.damage().len()), (2, 1));
+    let message = log.damage()[0].to_string();
+    assert!(message.contains(&format!("{second:#x}")), "{message}");
+}
+
+#[test]
+fn flipped_bits_are_survived() {
+    for name in [SERIES, "dumps/beans-blocked.txt", "dumps/openj9-javacore.txt"] {
+        let mut bytes = of_other_tools(name);
+        for at in 0..bytes.len() {
+            bytes[at] ^= 1 << (at % 8);
+            fuzz::thread_dump(&bytes);
+            bytes[at] ^= 1 << (at % 8);
+        }
+    }
+}
+
+#[test]
+fn json_that_ends_too_early_says_so() {
+    let bytes = of_other_tools("dumps/jdk-25-blocked-tofile.json");
+    let error = read(&bytes[..bytes.len() / 2]).unwrap_err().to_string();
+    assert!(error.contains("ends too early"), "{error}");
+    let twice = [&bytes[..], &bytes[..bytes.len() / 2]].concat();
+    let log = read(&twice).unwrap();
+    assert_eq!((log.dumps().len(), log.damage().len()), (1, 1));
+}
+
+#[test]
+fn traps_are_not_fallen_into() {
+    let dump = |threads: &str| {
+        format!("2024-03-05 10:11:12\nFull thread dump X (17 mixed mode):\n\n{threads}\n")
+    };
+    let running = "\"r\" #1 prio=5 tid=0x1 nid=0x1 waiting on condition [0x0]\n   \
+                   java.lang.Thread.State: RUNNABLE\n\tat a.B.c(B.java:1)\n\t\
+                   - parking to wait for  <0x0a> (a java.util.concurrent.ForkJoinPool)\n\n";
+    // It says "locked" of what it waits for.
+    let waits = "\"w\" #2 prio=5 tid=0x2 nid=0x2 waiting for monitor entry [0x0]\n   \
+                 java.lang.Thread.State: BLOCKED (on object monitor)\n\tat a.B.d(B.java:2)\n\t\
+                 - locked <0x0b> (a a.B)\n\n";
+    let idle = "\"i\" #3 prio=5 tid=0x3 nid=0x3 in Object.wait() [0x0]\n   \
+                java.lang.Thread.State: WAITING (on object monitor)\n\t\
+                at java.lang.Object.wait(Native Method)\n\t- waiting on <0x0b> (a a.B)\n\t\
+                at a.B.e(B.java:3)\n\t- waiting to re-lock in wait() <0x0b> (a a.B)\n\n";
+    let log = read(dump(&[running, waits, idle].concat()).as_bytes()).unwrap();
+    let [running, waits, idle] = &log.dumps()[0].threads[..] else { panic!("{}", said(&log)) };
+    assert_eq!((running.kind, running.lock), (None, 0));
+    assert_eq!((waits.held.len(), waits.owners.len()), (0, 0));
+    assert!(waits.kind.unwrap().is_contention() && waits.lock == idle.lock);
+    assert!(idle.held.is_empty() && !idle.reenters);
+}
