@@ -6,7 +6,7 @@ use crate::{
 };
 use serde_json::Value;
 
-on_jdks!(a_series_is_taken: all);
+on_jdks!(a_series_is_taken: extremes, everywhere all);
 
 fn a_series_is_taken(jdk: &Jdk) {
     let running = unrecorded(jdk);

@@ -41,10 +41,14 @@ fn check_totals(served: &str, log: &Path) -> Value {
     info
 }
 
+/// So many waits are enough to end a program.
+const ENOUGH: u64 = 1_000;
+
 /// Scrapes while a program runs and to its end. No counter ever shrinks. `seen` is called
-/// when that was done twice.
+/// when that was done twice and enough was seen.
 fn follow(served: &MetricsServer, seen: impl Fn()) {
     let (mut scrapes, mut before) = (0, BTreeMap::<String, u64>::new());
+    let mut is_told = false;
     wait_for("end", || {
         let text = served.scrape();
         for name in COUNTERS {
@@ -54,7 +58,9 @@ fn follow(served: &MetricsServer, seen: impl Fn()) {
             }
         }
         scrapes += 1;
-        if scrapes == 2 {
+        let waits: u64 = samples(&text, "tyrion_waits_total").values().sum();
+        if !is_told && scrapes > 1 && waits > ENOUGH {
+            is_told = true;
             seen();
         }
         let ended = "tyrion_recording_state{tyrion_recording_state=\"ended\"} 1";
