@@ -26,7 +26,8 @@ const HEAD: [&str; 6] = ["PID", "USER", "JDK", "WHERE", "RECORDED", "PROGRAM"];
 
 Lists the JVMs (HotSpot) that are seen from here, with what tyrion attach, profile, sample
 and top can be given: a process id, or a part of the program's name. RECORDED is the log
-that is written, as the JVM calls it, or no; of JVMs of other users only root knows.")]
+that is open, as the JVM calls it, also between stop and attach; or no. Of JVMs of other
+users only root knows.")]
 pub struct ListArgs {
     /// Print one JSON object
     #[arg(long)]

@@ -1,6 +1,7 @@
 //! Another process, most often a JVM, that nothing is believed of.
 //!
-//! [`JvmProcess::enter`] is all that is ever done with root's rights, and it only
+//! [`glance::glance`] looks from outside, and reads one file, with the rights that this
+//! process has. Else [`JvmProcess::enter`] is all that is done with root's rights, and it only
 //! opens: what the kernel tells of the process, descriptors of its root folder
 //! and of the agent that it has mapped, and our own copy of the agent. Then this
 //! process becomes one of that user, for good. Whatever it reads, writes

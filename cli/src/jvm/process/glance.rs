@@ -2,7 +2,7 @@
 
 use super::{
     Mappings, Process,
-    credentials::{Credentials, field},
+    credentials::Credentials,
     handle::shares_namespace,
     root::{RootFolder, open_regular},
 };
@@ -39,8 +39,7 @@ pub struct Glance {
 pub fn glance(pid: u32) -> Glance {
     let Ok(process) = Process::open(pid) else { return Glance::default() };
     let status = process.read("status").unwrap_or_default();
-    let owner = field(&status, "Uid:").and_then(|ids| ids.split_whitespace().next()?.parse().ok());
-    let uid = Credentials::parse(&status).map(|it| it.uid).ok().or(owner);
+    let uid = Credentials::parse(&status).map(|it| it.uid).ok();
     let glance =
         Glance { uid, in_container: !shares_namespace(&process, "pid"), ..Glance::default() };
     let Ok(mapped) = Mappings::of(&process) else { return glance };
