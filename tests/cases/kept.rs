@@ -114,8 +114,7 @@ impl Place<'_> {
     /// What the recording depends on. Flight Recorder is the JDK's: it needs no agent.
     fn recorded_with(&self, binaries: Binaries) -> u64 {
         let case = &self.program.case;
-        let mut files = place::files_below(&case.folder);
-        files.retain(|file| !file.ends_with("case.toml"));
+        let mut files = case.files();
         let java = place::java(self.jdk).and_then(|java| std::fs::canonicalize(java).ok());
         files.extend(java.iter().filter_map(|java| Some(java.parent()?.parent()?.join("release"))));
         let agent = (self.way != Way::Jfr).then_some(binaries.agent);

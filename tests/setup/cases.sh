@@ -18,7 +18,8 @@ failed=0
 
 warn() { echo "cases.sh: $*" >&2; failed=1; }
 
-# One line for each case: its name, the oldest JDK, and its libraries; `-` if there are none.
+# One line for each case: its name, the oldest JDK, the sources that it shares with others, and
+# its libraries; `-` if there are none.
 list_cases() {
     python3 - "$cases" "$@" <<'END'
 import pathlib, sys, tomllib
@@ -29,7 +30,8 @@ for file in sorted(root.glob("*/case.toml")):
             wanted not in ([], ["--slice"]) and name not in wanted:
         continue
     program = case["program"]
-    print(name, min(program["jdk"]), *sorted(program.get("libraries", [])) or "-")
+    shared = ",".join(case.get("shared", [])) or "-"
+    print(name, min(program["jdk"]), shared, *sorted(program.get("libraries", [])) or "-")
 END
 }
 
@@ -71,7 +73,7 @@ get_jars() {
     poms=$work/poms.$$
     rm -rf "$poms"
     mkdir -p "$poms" "$jars"
-    while read -r _ _ libraries; do
+    while read -r _ _ _ libraries; do
         [ "$libraries" != - ] || continue
         # Words are meant to be split here and below: they are coordinates.
         # shellcheck disable=SC2086
@@ -111,9 +113,10 @@ javac_for() {
     return 1
 }
 
-compile() { # name, release, libraries
-    name=$1 release=$2
-    shift 2
+compile() { # name, release, shared sources, libraries
+    name=$1 release=$2 shared=
+    [ "$3" = - ] || for file in $(echo "$3" | tr , ' '); do shared="$shared $cases/shared/$file"; done
+    shift 3
     program=$work/programs/$name
     path=$program/classes
     if [ "$*" != - ]; then
@@ -121,8 +124,9 @@ compile() { # name, release, libraries
         [ -d "$folder" ] || { warn "$name: $* cannot be had"; return; }
         path="$path:$folder/*"
     fi
-    stamp=$(cd "$cases/$name" && { echo "$release $path"; find . -type f ! -name case.toml |
-        LC_ALL=C sort | xargs sha256sum; } | sha256sum)
+    # shellcheck disable=SC2086 # the shared ones are words
+    stamp=$(cd "$cases/$name" && { echo "$release $path"; { find . -type f ! -name case.toml |
+        LC_ALL=C sort; printf '%s\n' $shared; } | xargs sha256sum; } | sha256sum)
     if [ -f "$program/stamp" ] && [ "$(cat "$program/stamp")" = "$stamp" ]; then return; fi
     javac=$(javac_for "$release") || { warn "$name: no javac for Java $release"; return; }
     rm -rf "$program"
@@ -130,7 +134,8 @@ compile() { # name, release, libraries
     # What the libraries read, such as settings, is found as classes are.
     (cd "$cases/$name" && find . -type f ! -name '*.java' ! -name case.toml \
         -exec cp --parents {} "$program/classes" \;)
-    find "$cases/$name" -name '*.java' >"$program/sources"
+    # shellcheck disable=SC2086
+    { find "$cases/$name" -name '*.java'; printf '%s\n' $shared; } >"$program/sources"
     if "$javac" --release "$release" -g -nowarn -proc:none -encoding UTF-8 -cp "$path" \
         -d "$program/classes" @"$program/sources" >&2; then
         echo "$path" >"$program/class-path"
@@ -151,8 +156,8 @@ list=$work/list.$$
 trap 'rm -rf "$list" "$work/poms.$$"' EXIT
 list_cases "$@" >"$list"
 get_jars
-while read -r name release libraries; do
+while read -r name release shared libraries; do
     # shellcheck disable=SC2086
-    compile "$name" "$release" $libraries </dev/null
+    compile "$name" "$release" "$shared" $libraries </dev/null
 done <"$list"
 exit "$failed"
