@@ -32,6 +32,8 @@ pub(super) enum Role {
     NoLock,
     /// It lets the thread sleep.
     Sleep,
+    /// It waits until the system has begun another thread.
+    Starts,
     /// It is a probe of the agent's own.
     Probe,
 }
@@ -47,10 +49,13 @@ pub(super) enum Says {
     WaitsForWork,
     /// The thread, if it is parked, waits for a lock.
     WaitsForLock,
+    /// The thread waits until another one has begun.
+    Starts,
 }
 
 impl Says {
-    const ALL: [Says; 4] = [Says::Nothing, Says::NoFrames, Says::WaitsForWork, Says::WaitsForLock];
+    const ALL: [Says; 5] =
+        [Says::Nothing, Says::NoFrames, Says::WaitsForWork, Says::WaitsForLock, Says::Starts];
 
     /// What has this code; nothing has 0.
     pub(super) fn from_code(code: u8) -> Option<Says> {
@@ -64,8 +69,10 @@ const MAX_FRAMES: usize = 64;
 /// What a stack says whose frames have these roles, innermost first.
 pub(super) fn read(roles: impl Iterator<Item = Role>) -> Says {
     let mut roles = roles.take(MAX_FRAMES).peekable();
-    if roles.peek().is_none() {
-        return Says::NoFrames;
+    match roles.peek() {
+        None => return Says::NoFrames,
+        Some(Role::Starts) => return Says::Starts,
+        _ => {}
     }
     let mut is_parked = false;
     while roles.next_if_eq(&Role::Park).is_some() {
@@ -125,6 +132,7 @@ pub(super) fn role(class: &str, method: &str) -> Role {
         // Parties are let go as by a lock that is shared.
         "java.util.concurrent.Phaser" if method == "internalAwaitAdvance" => Role::Acquires,
         "java.lang.Thread" if method.starts_with("sleep") => Role::Sleep,
+        "java.lang.Thread" if method == "start0" => Role::Starts,
         _ if PARKS.contains(&class) && method.contains("park") => Role::Park,
         _ => match class.strip_prefix("java.util.concurrent.locks.") {
             Some("AbstractQueuedSynchronizer" | "AbstractQueuedLongSynchronizer") => match method {
@@ -228,6 +236,14 @@ mod tests {
             let class = class.replace("AQS", "locks.AbstractQueuedSynchronizer");
             role(&class, method)
         }))
+    }
+
+    #[test]
+    fn who_starts_a_thread_waits_for_the_system() {
+        let started = "java.lang.Thread.start0 java.lang.Thread.start";
+        assert_eq!(says(&format!("{started} juc:ThreadPoolExecutor.addWorker")), Says::Starts);
+        assert_eq!(says("java.lang.Thread.start juc:ThreadPoolExecutor.addWorker"), Says::Nothing);
+        assert_eq!(says("com.acme.Thread.start0 com.acme.Main.main"), Says::Nothing);
     }
 
     #[test]
