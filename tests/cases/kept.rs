@@ -3,7 +3,12 @@
 //! A recording holds as long as the program, the JDK and the agent are the same; what a report
 //! says of it, as long as `tyrion` is. An answer that changes is judged anew, and nothing else.
 
-use crate::{case::Program, place, run::tyrion, words::Way};
+use crate::{
+    case::Program,
+    place,
+    run::{has_run, tyrion},
+    words::Way,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
@@ -74,7 +79,11 @@ impl Place<'_> {
 
     /// What is kept and holds; a recording that holds is read again if need be.
     pub fn current(&self, binaries: Binaries) -> Option<Kept> {
-        let kept = self.any().filter(|kept| kept.recorded == self.recorded_with(binaries))?;
+        let seconds = self.program.case.program.seconds;
+        let holds = |kept: &Kept| {
+            kept.recorded == self.recorded_with(binaries) && has_run(&kept.proof, seconds)
+        };
+        let kept = self.any().filter(holds)?;
         if kept.read == binaries.tyrion {
             return Some(kept);
         }
