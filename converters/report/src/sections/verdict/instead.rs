@@ -171,7 +171,9 @@ impl StateSums {
 /// What samples and CPU time say.
 fn sampled(states: &StateSums, machine: &Machine) -> Activity {
     let want = states.threads(State::Running);
-    if machine.is_saturated() && want >= ONE_CORE {
+    // Where others have the processors, who was seen running did next to nothing all the same.
+    let got_some = machine.cores().is_none_or(|cores| cores >= IDLE_CORES);
+    if machine.is_saturated() && want >= ONE_CORE && got_some {
         let gets = machine.cores().unwrap_or(f64::MAX);
         // What other programs use is no fault of this one's.
         let is_own = machine.is_short_of_processors() || machine.cores().is_none();
