@@ -138,6 +138,10 @@ options! {
         /// The folder in which the command has put what the agent needs as long as
         /// the JVM runs; empty for none
         home: String = String::new() => Text, { name: "home", value_name: "FOLDER", ..INTERNAL }
+        /// The process that waits for the answer; 0 for none
+        by: u64 = 0 => Number { from: 0, to: u64::MAX }, {
+            name: "by", value_name: "PID", ..INTERNAL
+        }
         /// Whether the user has named the log, and it is to be that one from now on
         named: bool = false => Flag, { name: "named", value_name: "BOOL", ..INTERNAL }
     }

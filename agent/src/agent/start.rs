@@ -16,7 +16,7 @@ use crate::{
     },
     log::{Log, names},
     message::{PANICKED, say},
-    options::{Locks, Options, Threshold, Walk},
+    options::{Locks, Mode, Options, Threshold, Walk},
     recorder::Recorder,
     sample,
     spawn::{NoThread, thread},
@@ -31,7 +31,7 @@ use std::{
     fs::File,
     path::{Path, PathBuf},
     sync::{
-        Mutex,
+        Mutex, OnceLock,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
@@ -39,6 +39,8 @@ use tyrion_wire::header::{self, Header, RecordingState};
 
 /// What `Agent_OnLoad` leaves for the moment when the JVM is up.
 static AT_START: Mutex<Option<Start>> = Mutex::new(None);
+/// The mode that the JVM was started with.
+static USUAL_MODE: OnceLock<Mode> = OnceLock::new();
 
 /// The JVMTI environment, and what it is to call.
 pub type Jvmti = (Ti, fn() -> jvmtiEventCallbacks);
@@ -112,6 +114,12 @@ pub fn allow(ti: Ti, locks: Locks) -> Result<(), AgentError> {
     }
 }
 
+/// What is recorded where nothing else is asked for: what the JVM was started with, or else
+/// the default.
+pub fn usual_mode() -> Mode {
+    USUAL_MODE.get().copied().unwrap_or_else(|| Options::default().mode())
+}
+
 /// The JVM is up.
 pub fn vm_init(env: *mut JNIEnv) {
     let Some(start) = lock(&AT_START).take() else { return };
@@ -157,6 +165,9 @@ pub fn begin(start: Start, env: *mut JNIEnv, attached: bool) -> Result<(), Agent
         let _ = std::fs::remove_file(&path);
     }
     let recorder = result?;
+    if !attached {
+        let _ = USUAL_MODE.set(options.mode());
+    }
     timed_session::set_wanted(options.enabled && options.sample_for.is_none());
     if options.enabled {
         if attached {

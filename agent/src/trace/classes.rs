@@ -2,7 +2,10 @@
 //! those that were loaded before.
 
 use super::{Trace, active};
-use crate::jvm::{Java, Local, Object, agents, code::is_anonymous};
+use crate::{
+    jvm::{Java, Local, Object, agents, code::is_anonymous},
+    work,
+};
 use jvmti_bindings::sys::jni::JNIEnv;
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -191,20 +194,48 @@ pub fn retransform_loaded(trace: &Trace, env: *mut JNIEnv, which: Which) {
             false => java.drop_local(class),
         }
     }
-    retransform(trace, java, wanted);
+    retransform(trace, java, wanted, true);
     trace.recorder.note_redefinition();
     trace.plan.done(&choice.now);
 }
 
-fn retransform(trace: &Trace, java: Java, classes: Vec<Local<'_>>) {
+/// Has the classes that have probes pass by [`transform`] while there is no hook: then they
+/// are what their files say.
+pub fn strip(trace: &Trace, env: *mut JNIEnv) {
+    // SAFETY: `env` is the current thread's, and this is called in a native frame
+    // that lasts longer.
+    let java = unsafe { Java::new(env) };
+    let Ok(classes) = trace.recorder.ti().loaded_classes(java) else { return };
+    let mut probed = Vec::new();
+    for class in classes {
+        match trace.mentions_probes(class.get()) == Some(true) {
+            true => probed.push(class),
+            false => java.drop_local(class),
+        }
+    }
+    retransform(trace, java, probed, false);
+    trace.recorder.note_redefinition();
+}
+
+/// What is left when the command is given up is not done, unless it must be.
+fn retransform(trace: &Trace, java: Java, classes: Vec<Local<'_>>, may_be_left: bool) {
+    let (of, mut done) = (classes.len(), 0);
     let (mut classes, mut batch) = (classes.into_iter(), Vec::new());
     loop {
+        if may_be_left {
+            work::note(format!("puts probes into classes, {done} of {of} done"));
+            if work::is_given_up() {
+                classes.for_each(|class| java.drop_local(class));
+                return;
+            }
+        }
         batch.extend(classes.by_ref().take(BATCH));
         if batch.is_empty() {
             return;
         }
-        let classes: Vec<_> = batch.iter().map(Local::get).collect();
-        retransform_together(trace, &classes);
+        let together: Vec<_> = batch.iter().map(Local::get).collect();
+        retransform_together(trace, &together);
+        done += batch.len();
         batch.drain(..).for_each(|class| java.drop_local(class));
     }
 }

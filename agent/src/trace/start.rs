@@ -218,6 +218,11 @@ impl Trace {
         classes::retransform_loaded(self, env, Which::All);
     }
 
+    /// Takes the probes from all classes that have some, while there is no hook.
+    pub fn take_probes(&self, env: *mut JNIEnv) {
+        classes::strip(self, env);
+    }
+
     /// Gives their probes to those that were loaded while nobody looked. Other classes
     /// may be asked for by now: see [`Trace::follow_filters`].
     pub fn add_missing_probes(&self, env: *mut JNIEnv) {

@@ -46,6 +46,8 @@ impl Log {
         let path = file.as_ref().map(|(_, path)| path.clone());
         let (answer, answered) = mpsc::sync_channel(1);
         *lock(&self.wanted) = Some(Wanted { file, rotation, answer });
+        // Whoever waits for room has something else to do.
+        self.lack_ends.notify_one();
         let mut result = answered.recv_timeout(PATIENCE);
         let is_late = matches!(result, Err(RecvTimeoutError::Timeout));
         let is_taken_back = is_late && lock(&self.wanted).take().is_some();
@@ -145,6 +147,7 @@ impl Log {
         *lock(&self.rotation) = rotation;
         lock(&self.header).metadata = header.metadata;
         self.begin_generation(number, log);
+        self.is_found();
         Ok(())
     }
 }

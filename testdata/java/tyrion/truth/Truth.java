@@ -55,6 +55,7 @@ public final class Truth {
         SCENARIOS.put("outlast", Outlast.class);
         SCENARIOS.put("soak", Soak.class);
         SCENARIOS.put("under-way", UnderWay.class);
+        SCENARIOS.put("unsafepoint", Unsafepoint.class);
         SCENARIOS.put("nio-interrupts", NioInterrupts.class);
         SCENARIOS.put("held-across", HeldAcross.class);
         SCENARIOS.put("gc-identity", GcIdentity.class);
