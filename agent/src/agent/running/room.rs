@@ -73,11 +73,10 @@ pub(super) fn follow_with(
 ) -> Result<(), AgentError> {
     let before = std::mem::replace(&mut modes.lack, recorder.log().lack_of_room());
     KNOWN.store(modes.lack.is_some(), Relaxed);
-    apply(modes)?;
     let path = recorder.log().path();
     let path = path.display();
     let is_lost = recorder.log().is_lost();
-    match (before, &modes.lack) {
+    match (&before, &modes.lack) {
         (None, Some(_)) if !is_to_record() => TOLD.store(false, Relaxed),
         (None, Some(reason)) => {
             TOLD.store(true, Relaxed);
@@ -86,8 +85,13 @@ pub(super) fn follow_with(
                 true => "recording stops until tyrion attach gives it another file",
                 false => "recording pauses until there is room",
             };
+            // First: a program that sees it end may end, too.
             say(&format!("{path}: {reason}; {until}, the program goes on"));
         }
+        _ => {}
+    }
+    apply(modes)?;
+    match (before, &modes.lack) {
         // Nobody was told that it had stopped.
         (Some(_), None) if !is_to_record() || !TOLD.swap(false, Relaxed) => {}
         (Some(_), None) if LOST.load(Relaxed) => {
