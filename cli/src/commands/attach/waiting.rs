@@ -67,14 +67,14 @@ impl Waiting {
             self.heard = now;
             return Next::GiveUp;
         }
-        if let Some(told) = self.to_tell(now) {
+        if let Some(told) = self.news(now) {
             tell(&told);
         }
         Next::Wait
     }
 
     /// What the user is to know by now, if that is new, or long ago.
-    fn to_tell(&mut self, now: Instant) -> Option<String> {
+    fn news(&mut self, now: Instant) -> Option<String> {
         let value = |key: &str| {
             let mut lines = self.said.lines().filter_map(|line| line.split_once('='));
             lines.find(|(known, _)| *known == key).map(|(_, value)| value)
@@ -143,14 +143,14 @@ mod tests {
         let mut waiting = Waiting::begin();
         let begin = waiting.begin;
         waiting.said = "by=77\nfor_ms=12000\nwhat=puts\u{1b} probes".to_owned();
-        assert_eq!(waiting.to_tell(begin + S), None, "too early");
-        let told = waiting.to_tell(begin + 3 * S).unwrap_or_default();
+        assert_eq!(waiting.news(begin + S), None, "too early");
+        let told = waiting.news(begin + 3 * S).unwrap_or_default();
         assert!(told.starts_with("another command (process 77) is at work in this JVM: puts"));
         assert!(told.contains("since 12 s") && !told.contains('\u{1b}'), "{told}");
-        assert_eq!(waiting.to_tell(begin + 4 * S), None, "again");
-        assert!(waiting.to_tell(begin + 14 * S).is_some());
+        assert_eq!(waiting.news(begin + 4 * S), None, "again");
+        assert!(waiting.news(begin + 14 * S).is_some());
         waiting.said = "for_ms=13000\nwhat=looks".to_owned();
-        let told = waiting.to_tell(begin + 17 * S).unwrap_or_default();
+        let told = waiting.news(begin + 17 * S).unwrap_or_default();
         assert!(told.starts_with("the agent is at work: looks, since 13 s"), "{told}");
     }
 }
