@@ -35,7 +35,7 @@ use std::{
     sync::{
         Arc, Condvar, Mutex, OnceLock,
         atomic::{
-            AtomicBool, AtomicU32, AtomicUsize,
+            AtomicBool, AtomicU32, AtomicU64, AtomicUsize,
             Ordering::{Acquire, Relaxed, Release},
         },
     },
@@ -76,6 +76,8 @@ pub struct Log {
     closed: AtomicBool,
     /// Why there is no room for more, as long as there is none.
     lack: Mutex<Option<String>>,
+    /// When the user was last told that a file was deleted, monotonic ns; 0: never.
+    deletion_told_ns: AtomicU64,
     /// There is room again, or the log has ended.
     lack_ends: Condvar,
     prepared: Mutex<Option<Prepared>>,
@@ -148,6 +150,7 @@ impl Log {
             dead: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             lack: Mutex::default(),
+            deletion_told_ns: AtomicU64::new(0),
             lack_ends: Condvar::new(),
             prepared: Mutex::default(),
             leftovers: Mutex::default(),
