@@ -27,6 +27,7 @@ mod disk;
 mod dump_threads;
 mod hostile;
 mod identity;
+mod intact;
 mod jfr;
 mod kernels;
 mod launching;

@@ -61,7 +61,8 @@ options! {
         /// of the JDK), natives (by replacing native methods: no class is changed, but it
         /// is not known when a condition was signalled), or auto (natives if contention
         /// mode is attached to a JVM before JDK 25, which would otherwise discard all
-        /// compiled code when the first class is changed)
+        /// compiled code when the first class is changed; and always in one that makes an
+        /// AOT cache, which could not be written)
         parks: Parks = Parks::Auto => Choice(&[
             ("auto", Parks::Auto),
             ("probes", Parks::Probes),

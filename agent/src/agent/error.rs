@@ -24,6 +24,12 @@ pub enum AgentError {
     /// It does not tell of contended monitors.
     #[error("this JVM does not report contended monitors")]
     NoMonitors,
+    /// It writes an archive of its classes, and would fail once these are changed.
+    #[error(
+        "this JVM makes {0}, which fails once classes have probes: trace mode is not possible, \
+         contention mode is"
+    )]
+    Archives(&'static str),
     /// The current thread is unknown to the JVM.
     #[error("no JVM")]
     NoJvm,

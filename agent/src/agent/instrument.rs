@@ -107,7 +107,7 @@ pub fn add_probes(
     if first || hooks::records_parks() {
         let linked = setup::probe_class(java).and_then(|class| {
             recorder.leave_out(recorder.ti().methods_of(class.get()).unwrap_or_default());
-            setup::link(env, class.get())
+            setup::link(env, class.get(), probe::wait::ALL)
         });
         if let Err(reason) = linked {
             say(&format!("no waits of java.util.concurrent are recorded: {reason}"));
@@ -312,7 +312,15 @@ pub fn suspects(probes: &Probes) -> Option<Others> {
 
 /// The new bytes of a class that gets probes, in JVMTI's memory, and their
 /// number; `None` for all others.
-pub fn transform(ti: Ti, name: &str, bytes: &[u8]) -> Option<(*mut c_uchar, usize)> {
+///
+/// Where `finds_probes` says that the class would not find what trace mode's probes call, it
+/// gets none of these.
+pub fn transform(
+    ti: Ti,
+    name: &str,
+    bytes: &[u8],
+    finds_probes: impl FnOnce() -> bool,
+) -> Option<(*mut c_uchar, usize)> {
     let mut targets = waits::CLASSES.into_iter().chain(waits::CLASSES_OF_8);
     let target = targets.find(|class| class.name() == name);
     if target.is_none() && !LOADING.load(Relaxed) {
@@ -326,7 +334,7 @@ pub fn transform(ti: Ti, name: &str, bytes: &[u8]) -> Option<(*mut c_uchar, usiz
                 false => waits::plan(target, method),
             }
         });
-        trace::transform(name, bytes, of_waits)?
+        trace::transform(name, bytes, of_waits, finds_probes)?
     } else {
         add_contention_probes(target?, name, bytes, wakers)?
     };

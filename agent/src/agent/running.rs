@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     contention::Contention,
-    jvm::{Java, Vm},
+    jvm::{Java, Vm, virtual_threads},
     message::{PANICKED, say},
     options::{Locks, Mode, Options, Parks, TraceOptions},
     recorder::Recorder,
@@ -426,6 +426,9 @@ fn apply(
     let on = is_to_record() && modes.lack.is_none();
     if !on && recorder.is_enabled() {
         look_for_owners(env);
+    }
+    if on {
+        virtual_threads::be_told(recorder.ti());
     }
     at_work(modes, recorder, env, on)?;
     recorder.set_enabled(on);

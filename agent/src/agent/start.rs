@@ -12,7 +12,7 @@ use crate::{
     jvm::{
         Java, Ti, Vm, Walker, old,
         setup::Fields,
-        walk::{Exports, Hints, LocalVariables},
+        walk::{Exports, Flags, Hints, LocalVariables},
     },
     log::{Log, names},
     message::{PANICKED, say},
@@ -80,7 +80,6 @@ pub fn prepare((ti, callbacks): Jvmti, options: Options) -> Result<Start, AgentE
         |c| c.set_can_get_line_numbers(true),
         |c| c.set_can_get_bytecodes(true),
         |c| c.set_can_get_thread_cpu_time(true),
-        |c| c.set_can_support_virtual_threads(true),
         |c| c.set_can_generate_garbage_collection_events(true),
     ])
     .and_then(|()| ti.set_callbacks(&callbacks()))?;
@@ -100,6 +99,7 @@ pub fn allow(ti: Ti, locks: Locks) -> Result<(), AgentError> {
     if locks == Locks::Nothing {
         return Ok(());
     }
+    spare_archives(ti, locks)?;
     ti.add_capabilities(&[
         |c: &mut jvmtiCapabilities| c.set_can_generate_monitor_events(true),
         |c| c.set_can_tag_objects(true),
@@ -118,6 +118,25 @@ pub fn allow(ti: Ti, locks: Locks) -> Result<(), AgentError> {
 /// the default.
 pub fn usual_mode() -> Mode {
     USUAL_MODE.get().copied().unwrap_or_else(|| Options::default().mode())
+}
+
+/// The first release that writes an archive of classes whatever has been changed.
+const ARCHIVES_ANY_SINCE: u32 = 21;
+
+/// Leaves classes as they are where the JVM writes them into an archive. It fails to, or
+/// crashes, if they have been changed.
+fn spare_archives(ti: Ti, locks: Locks) -> Result<(), AgentError> {
+    let Some(flags) = Flags::find(ti) else { return Ok(()) };
+    let trains = flags.trains_for_cache();
+    hooks::classes_stay(trains);
+    let is_delicate = ti.java_release().is_some_and(|release| release < ARCHIVES_ANY_SINCE);
+    match locks {
+        Locks::Trace if trains => Err(AgentError::Archives("an AOT cache")),
+        Locks::Trace if is_delicate && flags.may_archive() => {
+            Err(AgentError::Archives("an archive of its classes"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The JVM is up.
@@ -239,8 +258,6 @@ fn open(
     ] {
         ti.set_event(event, true)?;
     }
-    // Fails before JDK 21, where there are none.
-    let _ = ti.set_event(jvmti::JVMTI_EVENT_VIRTUAL_THREAD_END, true);
     // Not all JVMs tell, and the metadata say so. The end first: a beginning has one then.
     for event in
         [jvmti::JVMTI_EVENT_GARBAGE_COLLECTION_FINISH, jvmti::JVMTI_EVENT_GARBAGE_COLLECTION_START]

@@ -35,7 +35,7 @@ use std::{
     sync::{
         Arc, Condvar, Mutex, OnceLock,
         atomic::{
-            AtomicBool, AtomicU32, AtomicUsize,
+            AtomicBool, AtomicU32, AtomicU64, AtomicUsize,
             Ordering::{Acquire, Relaxed, Release},
         },
     },
@@ -76,6 +76,8 @@ pub struct Log {
     closed: AtomicBool,
     /// Why nothing more can be written for now, if that is so.
     lack: Mutex<Option<String>>,
+    /// When the user was last told that a file was deleted, monotonic ns; 0: never.
+    deletion_told_ns: AtomicU64,
     /// The lack may have ended, or the log has.
     lack_ends: Condvar,
     /// It cannot end before the log goes on in another file.
@@ -150,6 +152,7 @@ impl Log {
             dead: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             lack: Mutex::default(),
+            deletion_told_ns: AtomicU64::new(0),
             lack_ends: Condvar::new(),
             lost: AtomicBool::new(false),
             prepared: Mutex::default(),

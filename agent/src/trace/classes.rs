@@ -21,14 +21,17 @@ const BATCH: usize = 2048;
 
 /// The new bytes of a class; `None` when it stays as it is. `others` says, if the
 /// class gets any, which probes of another mode go into its methods, too.
+///
+/// A class that does not find what probes call, as `finds_probes` says, gets none.
 pub fn transform(
     name: &str,
     bytes: &[u8],
     others: Option<impl Fn(&Method<'_, '_>) -> Option<MethodPlan>>,
+    finds_probes: impl FnOnce() -> bool,
 ) -> Option<Vec<u8>> {
     let trace = active()?;
     let began = Instant::now();
-    let new = trace.add_probes_to(name, bytes, others);
+    let new = trace.add_probes_to(name, bytes, others, finds_probes);
     let took_ns = began.elapsed().as_nanos() as u64;
     trace.statistics.transform_ns.fetch_add(took_ns, Relaxed);
     new
@@ -45,6 +48,7 @@ impl Trace {
         name: &str,
         bytes: &[u8],
         others: Option<impl Fn(&Method<'_, '_>) -> Option<MethodPlan>>,
+        finds_probes: impl FnOnce() -> bool,
     ) -> Option<Vec<u8>> {
         let Ok(class) = ClassFile::parse(bytes) else {
             // The JVM will say so, if it is.
@@ -69,6 +73,10 @@ impl Trace {
             }
         }
         let instrumented = all.carry_out(&class);
+        if instrumented.bytes.is_some() && !finds_probes() {
+            (0..instrumented.changed).for_each(|_| places.leave("class loader"));
+            return None;
+        }
         all.left.iter().for_each(|left| places.leave(left.why.key()));
         places.remember_moves(name, instrumented.moved);
         if instrumented.bytes.is_some() {

@@ -50,6 +50,7 @@ public final class Truth {
         SCENARIOS.put("virtual", Virtual.class);
         SCENARIOS.put("virtual-two", VirtualTwo.class);
         SCENARIOS.put("virtual-crowd", VirtualCrowd.class);
+        SCENARIOS.put("virtual-free", VirtualFree.class);
         SCENARIOS.put("pinned", Pinned.class);
         SCENARIOS.put("main-and-virtual", MainAndVirtual.class);
         SCENARIOS.put("outlast", Outlast.class);
