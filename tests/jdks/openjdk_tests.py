@@ -96,15 +96,24 @@ class Variant:
         lines = []
         for prefix in LEFT_OUT:
             place = self.home / "src" / suite / prefix
-            tests = sorted(place.rglob("*.java")) if place.is_dir() else [place]
-            lines += [f"{test.relative_to(self.home / 'src' / suite)} 1 generic-all"
-                      for test in tests if test.exists()]
+            files = sorted(place.rglob("*.java")) if place.is_dir() else [place]
+            for file in filter(Path.exists, files):
+                name = file.relative_to(self.home / "src" / suite)
+                lines += [f"{name}{test} 1 generic-all" for test in tests_of(file)]
         path.write_text("".join(f"{line}\n" for line in lines))
         return path
 
     def clear_logs(self):
         for log in (self.folder / "logs").iterdir():
             log.unlink()
+
+
+def tests_of(file):
+    """What follows a file's name in the name of each of its tests: nothing, if there is one."""
+    tests = re.findall(r"^ \*\s+@test(?:[ \t]+id=(\S+))?", file.read_text(errors="replace"), re.M)
+    if len(tests) < 2 and not any(tests):
+        return [""]
+    return [f"#{test or f'id{nth}'}" for nth, test in enumerate(tests)]
 
 
 def passes(said):

@@ -115,7 +115,7 @@ class Day:
         report = self.report(logs, "--last", f"{round(self.hour_s + 20)}s",
                              "--thread", f"^{name}$", "--lock", LOCK)
         found = report["sections"]["contended"]["locks"] if report else []
-        waits = sum(lock["contentions"] for lock in found)
+        waits = sum(lock["contended"] for lock in found)
         wait_ns = sum(lock["wait_ns"] for lock in found)
         if waits == CHECKED_WAITS and truth["least_ns"] <= wait_ns <= truth["wait_ns"]:
             return "right"

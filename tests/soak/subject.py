@@ -16,7 +16,7 @@ ROTATION = f"filesize={FILE_SIZE},filecount={FILE_COUNT}"
 class Subject:
     """A JVM that runs `soak`; ends when its stdin is closed."""
 
-    def __init__(self, major, folder, log_folder, options=ROTATION, period_ms=250):
+    def __init__(self, major, folder, log_folder, rotation=ROTATION, period_ms=250):
         folder.mkdir()
         # Of its own: it reads them all the time, and a build may replace them.
         classes = shutil.copytree(project.CLASSES, folder / "classes")
@@ -25,7 +25,7 @@ class Subject:
         options = list(JVM_OPTIONS)
         if self.log:
             options.append(f"-agentpath:{project.agent()}=file={self.log},threshold=0,"
-                           f"{options}")
+                           f"{rotation}")
         with open(self.stderr, "wb") as stderr:
             self.process = subprocess.Popen(
                 [project.java(major), *options, "-cp", classes, "tyrion.truth.Truth",

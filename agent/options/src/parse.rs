@@ -163,11 +163,11 @@ impl Options {
         })
     }
 
-    /// Refuses a limit that not even the file which is written to and another one keep.
+    /// Refuses a limit that not even the file which is written to keeps.
     fn check_limits(&self) -> Result<(), Wrong> {
         match (self.filesize, self.maxsize) {
-            (Some(filesize), Some(maxsize)) if maxsize < filesize.saturating_mul(2) => {
-                Err(Wrong::new("maxsize is less than two files take; use twice filesize at least"))
+            (Some(filesize), Some(maxsize)) if maxsize < filesize => {
+                Err(Wrong::new("maxsize is less than one file takes; use filesize at least"))
             }
             _ => Ok(()),
         }
@@ -181,7 +181,10 @@ impl Options {
                 && entry.needs.is_none_or(|needed| self.is_given(needed))
         });
         let is_uncounted = self.rotation().is_some_and(|it| it.filecount.is_none());
-        pairs.retain(|(key, value)| !value.is_empty() && !(is_uncounted && *key == "filecount"));
+        pairs.retain(|(_, value)| !value.is_empty());
+        if is_uncounted {
+            pairs.retain(|(key, _)| *key != "filecount");
+        }
         pairs
     }
 

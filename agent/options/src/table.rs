@@ -135,8 +135,8 @@ options! {
             name: "filenames", value_name: "HOW", needs: Some("filesize"),
             later: Later::Changes, ..USUAL
         }
-        /// Remove the oldest log files when all together take more than this; twice filesize
-        /// at least
+        /// Remove the oldest log files when all together take more than this; filesize at
+        /// least
         maxsize: Option<u64> => Size, {
             name: "maxsize", value_name: "SIZE", needs: Some("filesize"),
             later: Later::Changes, ..USUAL

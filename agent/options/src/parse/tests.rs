@@ -93,7 +93,7 @@ fn reads_what_is_right_for_a_year() {
     assert_eq!(changed, Some(expected));
     for (bad, said) in [
         ("maxage=1d", "maxage needs filesize"),
-        ("filesize=64m,maxsize=127m", "use twice filesize at least"),
+        ("filesize=64m,maxsize=63m", "use filesize at least"),
         ("filesize=64m,filetime=10", "is not a duration from 1s to 365d"),
         ("filesize=64m,maxage=11y", "is not a duration from 1s to 3650d"),
         ("filesize=64m,filenames=date", "is neither number nor time"),
