@@ -32,6 +32,7 @@ SUITES = {
 # Whole minutes of load that tell nothing of locks beyond what others of the same kind do,
 # and tests that need more memory or processors than a builder has.
 LEFT_OUT = ("java/lang/Thread/virtual/stress", "serviceability/jvmti/stress",
+            "runtime/Monitor/StressWrapper_TestRecursiveLocking_36M.java",
             "java/lang/Thread/StartOOMTest.java", "java/lang/Thread/virtual/GetStackTrace")
 # As many carriers as tests expect that pin some, however few processors there are.
 COMMON = ("-Djdk.virtualThreadScheduler.parallelism=4",)

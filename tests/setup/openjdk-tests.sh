@@ -105,7 +105,8 @@ build_native() { # home of the major
     mkdir -p "$1/native"
     src=$1/src
     find "$src/test/hotspot/jtreg/serviceability/jvmti" "$src/test/hotspot/jtreg/runtime" \
-        "$src/test/jdk/java/lang/Thread" "$src/test/lib" \( -name 'lib*.c' -o -name 'lib*.cpp' \) |
+        "$src/test/jdk/java/lang/Thread" "$src/test/lib" \
+        "$src/test/hotspot/jtreg/testlibrary" \( -name 'lib*.c' -o -name 'lib*.cpp' \) |
         while read -r source; do
             case $source in *.cpp) compiler=g++ ;; *) compiler=gcc ;; esac
             name=$(basename "${source%.*}").so
