@@ -25,6 +25,7 @@ mod damaged_input;
 mod diff;
 mod disk;
 mod dump_threads;
+mod for_ever;
 mod hostile;
 mod identity;
 mod intact;

@@ -209,7 +209,7 @@ fn choose_log(recorder: &Recorder, options: &Options) -> Result<(), AgentError> 
     // A log that nobody has named gets the name that is asked for now: somebody had
     // only taken a sample.
     let is_unnamed = options.is_given("file") && home::has(&now);
-    let rotation = rotation(options, log.rotation());
+    let rotation = options.rotation_after(log.rotation());
     let is_other = options.named && wanted != now && names::own(&wanted) != now;
     if !is_other && log.is_astray() {
         return replace_log(recorder, options, rotation);
@@ -219,7 +219,7 @@ fn choose_log(recorder: &Recorder, options: &Options) -> Result<(), AgentError> 
         if is_unnamed && rotation == log.rotation() && log.move_to(&wanted).is_ok() {
             return Ok(());
         }
-        let created = names::create(&wanted, options.overwrite);
+        let created = start::create_log(&wanted, options, rotation);
         Some(created.map_err(|error| AgentError::of_log(&wanted, error))?)
     } else {
         None
@@ -227,13 +227,14 @@ fn choose_log(recorder: &Recorder, options: &Options) -> Result<(), AgentError> 
     if file.is_none() && rotation == log.rotation() {
         return Ok(());
     }
-    if options.overwrite
-        && rotation.is_some()
-        && let Some((_, path)) = &file
-    {
-        names::remove_earlier(path);
+    let is_another = file.is_some();
+    if let Some((_, path)) = &file {
+        start::remove_earlier(path, options, rotation);
     }
     log.go_on_in(file, rotation).map_err(|error| AgentError::of_log(&wanted, error))?;
+    if is_another {
+        log.set_template(&options.file);
+    }
     if is_unnamed {
         // What it had, whoever took the sample has read.
         let _ = std::fs::remove_file(now);
@@ -261,19 +262,6 @@ fn replace_log(
         begin(&other).map_err(|second| if other == now { first } else { second })
     });
     has_begun.map_err(|error| AgentError::of_log(&other, error))
-}
-
-/// What is not said stays as it is.
-fn rotation(options: &Options, now: Option<Rotation>) -> Option<Rotation> {
-    let asked = options.rotation();
-    match (asked, now) {
-        (Some(Rotation { filesize, .. }), Some(Rotation { filecount, .. }))
-            if !options.is_given("filecount") =>
-        {
-            Some(Rotation { filesize, filecount })
-        }
-        _ => asked.or(now),
-    }
 }
 
 /// Has something else recorded from now on. Where that fails, the log says what is

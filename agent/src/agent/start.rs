@@ -16,7 +16,7 @@ use crate::{
     },
     log::{Log, names},
     message::{PANICKED, say},
-    options::{Locks, Mode, Options, Threshold, Walk},
+    options::{FileNames, Locks, Mode, Options, Rotation, Threshold, Walk},
     recorder::Recorder,
     sample,
     spawn::{NoThread, thread},
@@ -29,6 +29,7 @@ use jvmti_bindings::sys::{
 };
 use std::{
     fs::File,
+    io,
     path::{Path, PathBuf},
     sync::{
         Mutex, OnceLock,
@@ -86,9 +87,32 @@ pub fn prepare((ti, callbacks): Jvmti, options: Options) -> Result<Start, AgentE
     allow(ti, options.mode().locks)?;
     trace::ticks::anchor();
     let path = options.path(std::process::id());
-    let (file, path) = names::create(&path, options.overwrite)
-        .map_err(|error| AgentError::of_log(&path, error))?;
+    let created = create_log(&path, &options, options.rotation());
+    let (file, path) = created.map_err(|error| AgentError::of_log(&path, error))?;
     Ok(Start { ti, options, file, path })
+}
+
+/// Creates the file of a log that rotates so.
+///
+/// # Errors
+/// As [`names::create`].
+pub fn create_log(
+    path: &Path,
+    options: &Options,
+    rotation: Option<Rotation>,
+) -> io::Result<(File, PathBuf)> {
+    match rotation {
+        Some(Rotation { filenames: FileNames::Time, .. }) => names::create_after_earlier(path),
+        _ => names::create(path, options.overwrite),
+    }
+}
+
+/// Removes what is left of an earlier recording under this name, if the user wants that.
+pub fn remove_earlier(path: &Path, options: &Options, rotation: Option<Rotation>) {
+    let is_numbered = rotation.is_some_and(|it| it.filenames == FileNames::Number);
+    if is_numbered && options.overwrite {
+        names::remove_earlier(path);
+    }
 }
 
 /// Asks for what it takes to record so much of locks.
@@ -246,11 +270,10 @@ fn open(
         continued: false,
         metadata: metadata::collect(ti, options, told, attached),
     };
-    if options.filesize.is_some() && options.overwrite {
-        names::remove_earlier(path);
-    }
+    remove_earlier(path, options, options.rotation());
     let log = Log::start(file, path.to_owned(), header.clone(), options.rotation())
         .map_err(|error| AgentError::of_log(path, error))?;
+    log.set_template(&options.file);
     for event in [
         jvmti::JVMTI_EVENT_VM_DEATH,
         jvmti::JVMTI_EVENT_THREAD_START,

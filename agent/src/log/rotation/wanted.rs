@@ -1,7 +1,7 @@
 //! The log goes on in another file because the user wants that, or has deleted the
 //! one that was written to.
 
-use super::{Helper, Log, names, set_metadata};
+use super::{Log, names, set_metadata};
 use crate::{
     clock,
     log::{Generation, LogFile, file::Trouble},
@@ -73,7 +73,6 @@ impl Log {
     /// Does what the user wants, if anything: whether there was a switch.
     pub(super) fn answer_wanted(
         &self,
-        helper: &mut Helper,
         current: &Arc<Generation>,
         tidied: &mut impl FnMut() -> io::Result<()>,
     ) -> bool {
@@ -82,7 +81,7 @@ impl Log {
         }
         let Some(wanted) = lock(&self.wanted).take() else { return false };
         let Wanted { file, rotation, answer } = wanted;
-        let result = tidied().and_then(|()| self.go_over(helper, current, file, rotation));
+        let result = tidied().and_then(|()| self.go_over(current, file, rotation));
         let is_done = result.is_ok();
         // Whoever asked may have given up.
         let _ = answer.send(result);
@@ -91,16 +90,12 @@ impl Log {
 
     /// Goes on in a new file where the one that is written to was deleted, if the log
     /// has several: whether it has, or will as soon as it can; `None` if it cannot.
-    pub(super) fn replace_deleted(
-        &self,
-        helper: &mut Helper,
-        current: &Arc<Generation>,
-    ) -> Option<bool> {
+    pub(super) fn replace_deleted(&self, current: &Arc<Generation>) -> Option<bool> {
         let rotation = self.rotation().filter(|_| current.log.is_deleted())?;
         if !self.may_switch() {
             return Some(false);
         }
-        if let Err(error) = self.go_over(helper, current, None, Some(rotation)) {
+        if let Err(error) = self.go_over(current, None, Some(rotation)) {
             // What was deleted takes its room until it is left.
             let Trouble::NoRoom(reason) = Trouble::of(&error) else { return None };
             *lock(&self.lack) = Some(reason);
@@ -118,7 +113,6 @@ impl Log {
 
     fn go_over(
         &self,
-        helper: &mut Helper,
         current: &Arc<Generation>,
         file: Option<(File, PathBuf)>,
         rotation: Option<Rotation>,
@@ -132,9 +126,10 @@ impl Log {
         super::drop_prepared(prepared.take());
         let number = current.number + 1;
         let mut header = self.header_of(number);
-        if let Some(Rotation { filesize, filecount }) = rotation {
-            set_metadata(&mut header, "filesize", &filesize.to_string());
-            set_metadata(&mut header, "filecount", &filecount.to_string());
+        if let Some(rotation) = rotation {
+            for (key, value) in rotation.in_force() {
+                set_metadata(&mut header, key, &value);
+            }
         }
         let limit = rotation.map(|rotation| rotation.filesize);
         let log = match file {
@@ -142,13 +137,13 @@ impl Log {
                 let log = LogFile::start(file, &header, limit)?;
                 *lock(&self.path) = path;
                 // Those of the log before are kept.
-                helper.archived.clear();
+                self.forget_archived();
                 log
             }
             None => {
                 let (file, next) = names::create_next(&self.path())?;
                 let renamed = LogFile::start(file, &header, limit).and_then(|log| {
-                    self.rename(helper, current.number, &next)?;
+                    self.rename(current.number, &next)?;
                     Ok(log)
                 });
                 renamed.inspect_err(|_| drop(std::fs::remove_file(next)))?
