@@ -314,7 +314,7 @@ fn unmounted(jdk: &Jdk) {
         "umount -l \"$1\"",
         "recording",
         |stage, log| {
-            assert!(stage.seen(&log).exists(), "{log:?}");
+            assert!(stage.seen(log).exists(), "{log:?}");
         },
     );
 }

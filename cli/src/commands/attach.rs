@@ -3,7 +3,6 @@
 mod answer;
 mod waiting;
 
-use super::session;
 use crate::{
     agent,
     agent_options::{AgentOptions, check_sent_file},
@@ -140,8 +139,12 @@ pub fn attach(args: AttachArgs) -> CommandResult {
     let log = agent.log_path(args.output.as_deref());
     tell_cost(&agent, &args.agent)?;
     let is_named = args.output.is_some();
-    let begin = |_: &Interrupts| agent.start(&args.agent, Some(&log.path), is_named);
-    let (mut answer, _) = session::interruptible(begin)?;
+    let (mut answer, _) = {
+        // An interrupt is for the agent, which takes back what it has begun.
+        let held = Interrupts::hold();
+        let _held = held.map_err(|error| Failure::new(format!("signals: {error}")))?;
+        agent.start(&args.agent, Some(&log.path), is_named)?
+    };
     // It has only just begun.
     answer.retain(|(key, _)| !key.starts_with(OWN_CPU));
     let written = value(&answer, "log");
