@@ -1,6 +1,9 @@
 //! The cases: what their files say.
 
-use crate::words::{Advice, Area, Kind, Set, Way};
+use crate::{
+    place,
+    words::{Advice, Area, Kind, Set, Way},
+};
 use serde::Deserialize;
 use std::{
     collections::BTreeMap,
@@ -25,6 +28,9 @@ pub struct Case {
     /// Whether `cargo test` runs it.
     #[serde(default)]
     pub slice: bool,
+    /// The classes that it has in common with others, by their files in the folder `shared`.
+    #[serde(default)]
+    pub shared: Vec<String>,
     pub program: Settings,
     pub mended: Option<Mended>,
     pub answer: Option<Answer>,
@@ -95,11 +101,14 @@ pub struct Program {
     pub answer: Answer,
 }
 
+/// The folder that is no case: classes that several of them use.
+const SHARED: &str = "shared";
+
 /// All cases below a folder, by name; or what is wrong with the first that is wrong.
 pub fn all(folder: &Path) -> Result<Vec<Case>, String> {
     let entries = std::fs::read_dir(folder).map_err(|error| told(folder, error))?;
     let mut folders: Vec<PathBuf> = entries.filter_map(|it| Some(it.ok()?.path())).collect();
-    folders.retain(|path| path.is_dir());
+    folders.retain(|path| path.is_dir() && !path.ends_with(SHARED));
     folders.sort();
     folders.iter().map(|folder| Case::read(folder)).collect()
 }
@@ -121,6 +130,16 @@ impl Case {
     pub fn of(text: &str, name: String, folder: &Path) -> Result<Case, String> {
         let case: Case = toml::from_str(text).map_err(|error| error.to_string())?;
         Ok(Case { name, folder: folder.to_owned(), ..case })
+    }
+
+    /// Its files, but for the answer, in the order of their names.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let mut files = place::files_below(&self.folder);
+        files.retain(|file| !file.ends_with("case.toml"));
+        let shared = self.folder.with_file_name(SHARED);
+        files.extend(self.shared.iter().map(|name| shared.join(name)));
+        files.sort_by(|one, other| one.file_name().cmp(&other.file_name()));
+        files
     }
 
     /// What is run of it.

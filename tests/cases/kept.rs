@@ -3,7 +3,12 @@
 //! A recording holds as long as the program, the JDK and the agent are the same; what a report
 //! says of it, as long as `tyrion` is. An answer that changes is judged anew, and nothing else.
 
-use crate::{case::Program, place, run::tyrion, words::Way};
+use crate::{
+    case::Program,
+    place,
+    run::{has_run, tyrion},
+    words::Way,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
@@ -74,7 +79,11 @@ impl Place<'_> {
 
     /// What is kept and holds; a recording that holds is read again if need be.
     pub fn current(&self, binaries: Binaries) -> Option<Kept> {
-        let kept = self.any().filter(|kept| kept.recorded == self.recorded_with(binaries))?;
+        let seconds = self.program.case.program.seconds;
+        let holds = |kept: &Kept| {
+            kept.recorded == self.recorded_with(binaries) && has_run(&kept.proof, seconds)
+        };
+        let kept = self.any().filter(holds)?;
         if kept.read == binaries.tyrion {
             return Some(kept);
         }
@@ -114,8 +123,7 @@ impl Place<'_> {
     /// What the recording depends on. Flight Recorder is the JDK's: it needs no agent.
     fn recorded_with(&self, binaries: Binaries) -> u64 {
         let case = &self.program.case;
-        let mut files = place::files_below(&case.folder);
-        files.retain(|file| !file.ends_with("case.toml"));
+        let mut files = case.files();
         let java = place::java(self.jdk).and_then(|java| std::fs::canonicalize(java).ok());
         files.extend(java.iter().filter_map(|java| Some(java.parent()?.parent()?.join("release"))));
         let agent = (self.way != Way::Jfr).then_some(binaries.agent);

@@ -11,6 +11,8 @@ use std::{
 
 /// How much longer than it says a program may run on a busy machine before it counts as hung.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// One part in so many of its time at least is what a program does after its start.
+const LEAST_PART: f64 = 3.0;
 /// When Tyrion is attached, from the start of the JVM.
 const BEFORE_ATTACHING: Duration = Duration::from_secs(1);
 /// The variables from which a JVM takes options.
@@ -56,7 +58,11 @@ impl Run<'_> {
             self.take_up_flight(folder.path())?;
         }
         let proof = out.lines().filter(|line| line.starts_with("proof: "));
-        Ok(Done { proof: proof.map(str::to_owned).collect() })
+        let proof: Vec<String> = proof.map(str::to_owned).collect();
+        match has_run(&proof, self.program.case.program.seconds) {
+            true => Ok(Done { proof }),
+            false => Err("it was not done with its start when it ended".to_owned()),
+        }
     }
 
     /// The command that runs it.
@@ -120,6 +126,15 @@ impl Run<'_> {
         }
         std::fs::write(&self.recording, bytes).map_err(|error| error.to_string())
     }
+}
+
+/// Whether a program that lasts so long did, by its own words, what it is there for: on a machine
+/// that is busy with others it may have come to nothing but its start, which says nothing of what
+/// follows.
+pub fn has_run(proof: &[String], seconds: u64) -> bool {
+    let lasted = proof.iter().find_map(|line| line.strip_prefix("proof: seconds="));
+    let is_long = |lasted: f64| lasted * LEAST_PART >= seconds as f64;
+    !proof.is_empty() && lasted.and_then(|it| it.parse().ok()).is_none_or(is_long)
 }
 
 fn flight_recorder(folder: &Path) -> [String; 2] {

@@ -1,11 +1,12 @@
 #!/bin/sh
 # Gets the libraries of the programs in testdata/cases, and compiles these.
 #
-#   tests/setup/cases.sh [--slice | CASE...]    default: all
+#   tests/setup/cases.sh [--slice | --mended CASE... | CASE...]    default: all
 #
 # Leaves in target/cases/programs/CASE the classes, and the class path in a file; the jars are
 # in target/cases/jars, one folder for each set of libraries. With --slice, only the programs
-# that `cargo test` runs. Needs Maven, where a library is not there yet, Python 3.11 and a
+# that `cargo test` runs; with --mended, also CASE.mended, with the libraries that have no fault.
+# Needs Maven, where a library is not there yet, Python 3.11 and a
 # javac as old as the oldest JDK that the program is for, or newer (tests/setup/jdks.sh).
 # What cannot be had is a message, and exit 1 once all others are done.
 set -eu
@@ -18,18 +19,25 @@ failed=0
 
 warn() { echo "cases.sh: $*" >&2; failed=1; }
 
-# One line for each case: its name, the oldest JDK, and its libraries; `-` if there are none.
+# One line for each case: its name, the oldest JDK, the sources that it shares with others, and
+# its libraries; `-` if there are none.
 list_cases() {
     python3 - "$cases" "$@" <<'END'
 import pathlib, sys, tomllib
 root, wanted = pathlib.Path(sys.argv[1]), sys.argv[2:]
+has_mended = wanted[:1] == ["--mended"]
+wanted = wanted[has_mended:]
 for file in sorted(root.glob("*/case.toml")):
     case, name = tomllib.loads(file.read_text()), file.parent.name
     if wanted == ["--slice"] and not case.get("slice") or \
             wanted not in ([], ["--slice"]) and name not in wanted:
         continue
     program = case["program"]
-    print(name, min(program["jdk"]), *sorted(program.get("libraries", [])) or "-")
+    shared = ",".join(case.get("shared", [])) or "-"
+    print(name, min(program["jdk"]), shared, *sorted(program.get("libraries", [])) or "-")
+    if has_mended:
+        libraries = case["mended"].get("libraries", program.get("libraries", []))
+        print(name + ".mended", min(program["jdk"]), shared, *sorted(libraries) or "-")
 END
 }
 
@@ -71,7 +79,7 @@ get_jars() {
     poms=$work/poms.$$
     rm -rf "$poms"
     mkdir -p "$poms" "$jars"
-    while read -r _ _ libraries; do
+    while read -r _ _ _ libraries; do
         [ "$libraries" != - ] || continue
         # Words are meant to be split here and below: they are coordinates.
         # shellcheck disable=SC2086
@@ -111,26 +119,29 @@ javac_for() {
     return 1
 }
 
-compile() { # name, release, libraries
-    name=$1 release=$2
-    shift 2
-    program=$work/programs/$name
+compile() { # name, release, shared sources, libraries
+    name=$1 release=$2 shared=
+    [ "$3" = - ] || for file in $(echo "$3" | tr , ' '); do shared="$shared $cases/shared/$file"; done
+    shift 3
+    program=$work/programs/$name sources=$cases/${name%.mended}
     path=$program/classes
     if [ "$*" != - ]; then
         folder=$jars/$(key_of "$@")
         [ -d "$folder" ] || { warn "$name: $* cannot be had"; return; }
         path="$path:$folder/*"
     fi
-    stamp=$(cd "$cases/$name" && { echo "$release $path"; find . -type f ! -name case.toml |
-        LC_ALL=C sort | xargs sha256sum; } | sha256sum)
+    # shellcheck disable=SC2086 # the shared ones are words
+    stamp=$(cd "$sources" && { echo "$release $path"; { find . -type f ! -name case.toml |
+        LC_ALL=C sort; printf '%s\n' $shared; } | xargs sha256sum; } | sha256sum)
     if [ -f "$program/stamp" ] && [ "$(cat "$program/stamp")" = "$stamp" ]; then return; fi
     javac=$(javac_for "$release") || { warn "$name: no javac for Java $release"; return; }
     rm -rf "$program"
     mkdir -p "$program/classes"
     # What the libraries read, such as settings, is found as classes are.
-    (cd "$cases/$name" && find . -type f ! -name '*.java' ! -name case.toml \
+    (cd "$sources" && find . -type f ! -name '*.java' ! -name case.toml \
         -exec cp --parents {} "$program/classes" \;)
-    find "$cases/$name" -name '*.java' >"$program/sources"
+    # shellcheck disable=SC2086
+    { find "$sources" -name '*.java'; printf '%s\n' $shared; } >"$program/sources"
     if "$javac" --release "$release" -g -nowarn -proc:none -encoding UTF-8 -cp "$path" \
         -d "$program/classes" @"$program/sources" >&2; then
         echo "$path" >"$program/class-path"
@@ -151,8 +162,8 @@ list=$work/list.$$
 trap 'rm -rf "$list" "$work/poms.$$"' EXIT
 list_cases "$@" >"$list"
 get_jars
-while read -r name release libraries; do
+while read -r name release shared libraries; do
     # shellcheck disable=SC2086
-    compile "$name" "$release" $libraries </dev/null
+    compile "$name" "$release" "$shared" $libraries </dev/null
 done <"$list"
 exit "$failed"

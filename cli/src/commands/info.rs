@@ -377,7 +377,9 @@ fn head(out: &mut String, log: &Recording, found: &LogContents) -> std::fmt::Res
     }
     row("start", &units::start(facts.start_wall_ns))?;
     let duration = log.known_duration_ns().map(units::duration);
-    row("duration", duration.as_deref().unwrap_or("not known"))?;
+    let is_moment = facts.lacks.durations && log.end_ns() > log.start_ns();
+    let unknown = if is_moment { "one moment" } else { "not known" };
+    row("duration", duration.as_deref().unwrap_or(unknown))?;
     let pauses = log.pauses();
     if !pauses.is_empty() {
         row("pauses", &told_pauses(&pauses, log.start_ns()))?;

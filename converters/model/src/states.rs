@@ -65,6 +65,8 @@ impl<'a> StateReader<'a> {
             // that waits does, whatever it did before.
             Says::WaitsForWork if waits || barely_ran(sampled) => State::Idle,
             Says::NoFrames if barely_ran(sampled) => State::Idle,
+            // It is no I/O that it waits for, and not its turn to run either.
+            Says::Starts => State::Other,
             _ => state,
         }
     }

@@ -95,7 +95,12 @@ impl Recording {
     /// From the first to the last moment, in ns, if it is known how long that was.
     pub fn known_duration_ns(&self) -> Option<u64> {
         let ns = self.end_ns().saturating_sub(self.start_ns());
-        let is_timed = self.facts.start_wall_ns != 0 && !self.facts.lacks.times;
+        let facts = &self.facts;
+        // A thread dump is of one moment, which is written as the shortest time there is.
+        if facts.lacks.durations && ns <= 1 {
+            return None;
+        }
+        let is_timed = facts.start_wall_ns != 0 && !facts.lacks.times;
         (ns != 0 || is_timed).then_some(ns)
     }
 }

@@ -11,8 +11,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import compare
 import project
 from figures import median
-from processes import Failed, run_program
-from subjects import HSQLDB, MAJOR, SUBJECTS
+from processes import Failed, run
+from subjects import MAJOR, SUBJECTS
 
 PREDICTIONS = Path(__file__).resolve().parent / "predictions.json"
 TRUTH = Path(__file__).resolve().parent / "truth.json"
@@ -45,9 +45,9 @@ def main():
 def predict(chosen):
     """Records each program as it is, and predicts."""
     project.copy_binaries()
-    project.prepare_java((MAJOR,))
     predictions = load(PREDICTIONS)
     for subject in chosen:
+        subject.prepare()
         project.say(f"predict: {subject.name}")
         predictions[subject.name] = predicted(subject)
         store(PREDICTIONS, predictions)
@@ -57,8 +57,8 @@ def predicted(subject):
     folder = project.BENCH / "whatif"
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / f"{subject.name}.log"
-    said = run_program([project.tyrion(), "record", *RECORD, "-o", log, "--",
-                        *java(subject, "before")], project.workdir())
+    figure = figure_of(subject, [project.tyrion(), "record", *RECORD, "-o", log, "--",
+                                 *java(subject, "before")])
     answer = subprocess.run(
         [project.tyrion(), "whatif", log, "--lock", subject.lock, *subject.change, "--json"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
@@ -69,7 +69,7 @@ def predicted(subject):
     kept = ("change", "method", "throughput_ratio", "low_ratio", "high_ratio",
             "recorded_per_second", "replayed_per_second", "not_replayed")
     kept = {key: prediction[key] for key in kept}
-    kept["recorded_figure"] = round(said[subject.figure], 1)
+    kept["recorded_figure"] = figure
     project.say(f"  {kept['throughput_ratio']:.2f} ({kept['low_ratio']:.2f} to "
                 f"{kept['high_ratio']:.2f}) {kept['method']}")
     return kept
@@ -78,15 +78,16 @@ def predicted(subject):
 def measure(chosen, rounds):
     """Runs each program before and after, in turn, without an agent."""
     check_committed()
-    project.prepare_java((MAJOR,))
+    for subject in chosen:
+        subject.prepare()
     figures = {subject.name: {"before": [], "after": []} for subject in chosen}
     for nth in range(rounds):
         for subject in chosen:
             order = ("before", "after") if nth % 2 == 0 else ("after", "before")
             for variant in order:
                 project.say(f"round {nth + 1} of {rounds}: {subject.name}, {variant}")
-                said = run_program(java(subject, variant), project.workdir())
-                figures[subject.name][variant].append(round(said[subject.figure], 1))
+                figure = figure_of(subject, java(subject, variant))
+                figures[subject.name][variant].append(figure)
     truth = load(TRUTH)
     truth["machine"] = project.machine()
     for name, measured in figures.items():
@@ -104,8 +105,15 @@ def check_committed():
 
 
 def java(subject, variant):
-    classpath = f"{project.CLASSES}:{HSQLDB}"
-    return [project.java(MAJOR), "-cp", classpath, *subject.command(variant)]
+    return [project.java(MAJOR), *subject.line(variant)]
+
+
+def figure_of(subject, command):
+    """Runs a program; returns how much it did, by its own words."""
+    figure = subject.figure_of(run(command, project.workdir()).stdout)
+    if not figure:
+        raise Failed(f"no {subject.figure} by {' '.join(map(str, command))}")
+    return round(figure, 1)
 
 
 def load(path):

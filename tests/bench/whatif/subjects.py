@@ -1,6 +1,10 @@
 """The programs, and what is done about their locks."""
 
+import json
 from typing import NamedTuple, Tuple
+
+import project
+from corpus import CORPUS
 
 # Debian's HSQLDB needs Java 17.
 MAJOR = 17
@@ -23,9 +27,18 @@ class Subject(NamedTuple):
     seconds: float = 2.5
     what: str = ""
 
-    def command(self, variant):
+    def line(self, variant):
+        """What `java` is given."""
         line = self.before if variant == "before" else self.after
-        return [*line, str(self.seconds), str(self.warmup_s)]
+        class_path = f"{project.CLASSES}:{HSQLDB}"
+        return ["-cp", class_path, *line, str(self.seconds), str(self.warmup_s)]
+
+    def figure_of(self, stdout):
+        lines = stdout.splitlines()
+        return json.loads(lines[-1]).get(self.figure) if lines and lines[-1].startswith("{") else None
+
+    def prepare(self):
+        project.prepare_java((MAJOR,))
 
 
 def program(name, lock, *change, what):
@@ -59,4 +72,5 @@ SUBJECTS = [
     Subject("hsqldb", "org.hsqldb.lib.CountUpDownLatch", ("--free",), bank("jdbc:hsqldb:mem:bank"),
             bank("jdbc:hsqldb:mem:bank;hsqldb.tx=mvcc"), "tx_per_second", 3, 3,
             what="8 threads, transactions that wait for others; LOCKS to MVCC"),
+    *CORPUS,
 ]

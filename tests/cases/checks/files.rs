@@ -41,6 +41,14 @@ fn each_case_is_whole() {
 }
 
 #[test]
+fn what_is_shared_is_there_and_used() {
+    let used: BTreeSet<String> = cases().into_iter().flat_map(|case| case.shared).collect();
+    let there = place::files_below(&place::cases().join("shared"));
+    let name = |file: std::path::PathBuf| file.file_name().unwrap().to_str().unwrap().to_owned();
+    assert_eq!(used, there.into_iter().map(name).collect());
+}
+
+#[test]
 fn names_are_regular_expressions() {
     for program in cases().iter().flat_map(Case::programs) {
         let Answer { name, holder, waiter, withheld_most, .. } = &program.answer;

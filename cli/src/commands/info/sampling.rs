@@ -34,6 +34,8 @@ pub struct SampleSums {
     pub records: u64,
     seen: ThreadStates,
     period_ns: Option<u64>,
+    /// Whether there are only numbers of samples: a thread dump tells of one moment.
+    lacks_durations: bool,
     /// Which threads, as the log has it.
     threads_regex: Option<String>,
     statistics: BTreeMap<String, u64>,
@@ -55,8 +57,13 @@ impl SampleCounts {
         self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
     }
 
-    fn to_json(self) -> Value {
-        json!({ "samples": self.samples, "wall_ns": self.wall_ns, "cpu_ns": self.cpu_ns })
+    fn to_json(self, lacks_durations: bool) -> Value {
+        let known_ns = |ns: u64| (!lacks_durations).then_some(ns);
+        json!({
+            "samples": self.samples,
+            "wall_ns": known_ns(self.wall_ns),
+            "cpu_ns": known_ns(self.cpu_ns),
+        })
     }
 }
 
@@ -93,6 +100,7 @@ pub fn sum(log: &Recording, filter: &Filter) -> Option<SampleSums> {
         records,
         seen: found.seen(),
         period_ns: log.period_ns(),
+        lacks_durations: log.facts().lacks.durations,
         threads_regex: log.facts().metadata("sample-threads").map(str::to_owned),
         statistics,
     })
@@ -167,6 +175,7 @@ impl SampleSums {
     pub fn to_json(&self) -> Value {
         let statistic = |key: &str| self.statistics.get(key);
         let seen = &self.seen;
+        let known_ns = |ns: u64| (!self.lacks_durations).then_some(ns);
         json!({
             "period_ns": self.period_ns,
             "threads_regex": self.threads_regex,
@@ -178,10 +187,10 @@ impl SampleSums {
             "snapshots_put_off": statistic(PUT_OFF),
             "own_cost_ns": statistic(OWN),
             "samples": seen.all.samples,
-            "wall_ns": seen.all.wall_ns,
-            "cpu_ns": seen.all.cpu_ns,
-            "states": by_name(&seen.states, ThreadState::name),
-            "shown_as": by_name(&seen.shown_as, State::name),
+            "wall_ns": known_ns(seen.all.wall_ns),
+            "cpu_ns": known_ns(seen.all.cpu_ns),
+            "states": by_name(&seen.states, ThreadState::name, self.lacks_durations),
+            "shown_as": by_name(&seen.shown_as, State::name, self.lacks_durations),
             "threads": seen.threads,
         })
     }
@@ -220,19 +229,31 @@ impl SampleSums {
     pub fn table(&self, out: &mut String) -> fmt::Result {
         let seen = &self.seen;
         let [state, samples, cpu, wall] = ["sampled state", "samples", "cpu", "wall"];
-        writeln!(out, "\n{state:<16} {samples:>14} {cpu:>14} {wall:>14}")?;
+        out.push('\n');
+        let mut row = |state: &str, samples: &str, cpu: &str, wall: &str| {
+            let durations = match self.lacks_durations {
+                true => String::new(),
+                false => format!(" {cpu:>14} {wall:>14}"),
+            };
+            writeln!(out, "{state:<16} {samples:>14}{durations}")
+        };
+        row(state, samples, cpu, wall)?;
         let told = seen.states.iter().map(|(state, &sums)| (state.name(), sums));
         let idle = seen.shown_as.get(&State::Idle).map(|&sums| ("idle, of these", sums));
         for (state, sums) in told.chain(idle) {
             let (samples, cpu) = (units::thousands(sums.samples), units::duration(sums.cpu_ns));
-            let wall = units::duration(sums.wall_ns);
-            writeln!(out, "{state:<16} {samples:>14} {cpu:>14} {wall:>14}")?;
+            row(state, &samples, &cpu, &units::duration(sums.wall_ns))?;
         }
         Ok(())
     }
 }
 
-fn by_name<S: Copy>(states: &BTreeMap<S, SampleCounts>, name: fn(S) -> &'static str) -> Value {
-    let states = states.iter().map(|(&state, sums)| (name(state).to_owned(), sums.to_json()));
+fn by_name<S: Copy>(
+    states: &BTreeMap<S, SampleCounts>,
+    name: fn(S) -> &'static str,
+    lacks_durations: bool,
+) -> Value {
+    let states =
+        states.iter().map(|(&state, sums)| (name(state).to_owned(), sums.to_json(lacks_durations)));
     Value::Object(states.collect())
 }

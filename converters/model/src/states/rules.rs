@@ -23,8 +23,11 @@ pub(super) enum Role {
     Park,
     /// It waits for work.
     WaitsForWork,
-    /// It waits for what it has handed out itself, by means of a queue.
+    /// It waits for what it has handed out itself.
     WaitsForResults,
+    /// It is the loop of one of the JDK's threads. What it waits for by itself, with no code of
+    /// the program between, is work.
+    RunsThread,
     /// It takes a lock, as the synchronizers do.
     Acquires,
     /// It uses a synchronizer that is no lock, or takes one again: a latch, a
@@ -32,6 +35,8 @@ pub(super) enum Role {
     NoLock,
     /// It lets the thread sleep.
     Sleep,
+    /// It waits until the system has begun another thread.
+    Starts,
     /// It is a probe of the agent's own.
     Probe,
 }
@@ -47,10 +52,13 @@ pub(super) enum Says {
     WaitsForWork,
     /// The thread, if it is parked, waits for a lock.
     WaitsForLock,
+    /// The thread waits until another one has begun.
+    Starts,
 }
 
 impl Says {
-    const ALL: [Says; 4] = [Says::Nothing, Says::NoFrames, Says::WaitsForWork, Says::WaitsForLock];
+    const ALL: [Says; 5] =
+        [Says::Nothing, Says::NoFrames, Says::WaitsForWork, Says::WaitsForLock, Says::Starts];
 
     /// What has this code; nothing has 0.
     pub(super) fn from_code(code: u8) -> Option<Says> {
@@ -64,8 +72,10 @@ const MAX_FRAMES: usize = 64;
 /// What a stack says whose frames have these roles, innermost first.
 pub(super) fn read(roles: impl Iterator<Item = Role>) -> Says {
     let mut roles = roles.take(MAX_FRAMES).peekable();
-    if roles.peek().is_none() {
-        return Says::NoFrames;
+    match roles.peek() {
+        None => return Says::NoFrames,
+        Some(Role::Starts) => return Says::Starts,
+        _ => {}
     }
     let mut is_parked = false;
     while roles.next_if_eq(&Role::Park).is_some() {
@@ -84,7 +94,8 @@ pub(super) fn read(roles: impl Iterator<Item = Role>) -> Says {
             Role::WaitsForWork if roles.peek() == Some(&Role::WaitsForResults) => {
                 return Says::Nothing;
             }
-            Role::WaitsForWork => return Says::WaitsForWork,
+            Role::WaitsForResults => return Says::Nothing,
+            Role::WaitsForWork | Role::RunsThread => return Says::WaitsForWork,
             _ => {}
         }
     }
@@ -121,11 +132,14 @@ pub(super) fn role(class: &str, method: &str) -> Role {
     }
     match class {
         "java.util.concurrent.ExecutorCompletionService" => Role::WaitsForResults,
+        "java.util.concurrent.ForkJoinTask" if method.contains("await") => Role::WaitsForResults,
         "java.util.concurrent.CountDownLatch" => Role::NoLock,
         // Parties are let go as by a lock that is shared.
         "java.util.concurrent.Phaser" if method == "internalAwaitAdvance" => Role::Acquires,
         "java.lang.Thread" if method.starts_with("sleep") => Role::Sleep,
+        "java.lang.Thread" if method == "start0" => Role::Starts,
         _ if PARKS.contains(&class) && method.contains("park") => Role::Park,
+        _ if is_thread_loop(class, method) => Role::RunsThread,
         _ => match class.strip_prefix("java.util.concurrent.locks.") {
             Some("AbstractQueuedSynchronizer" | "AbstractQueuedLongSynchronizer") => match method {
                 "parkAndCheckInterrupt" => Role::Park,
@@ -137,6 +151,14 @@ pub(super) fn role(class: &str, method: &str) -> Role {
             _ => Role::Jdk,
         },
     }
+}
+
+/// Whether a method of the JDK is what one of its threads runs, and no task that somebody has given
+/// to it. `Thread.run` is below all of them.
+fn is_thread_loop(class: &str, method: &str) -> bool {
+    let is_task = class.contains("Task") || class.contains("Future");
+    let is_thread = class.starts_with("java.lang.") && class.contains("Thread");
+    matches!(method, "run" | "runWorker") && !is_task && !is_thread && !class.contains("Executors$")
 }
 
 /// The classes whose methods the agent's probes call.
@@ -228,6 +250,28 @@ mod tests {
             let class = class.replace("AQS", "locks.AbstractQueuedSynchronizer");
             role(&class, method)
         }))
+    }
+
+    #[test]
+    fn what_a_thread_of_the_jdk_waits_for_by_itself_is_work() {
+        let inner = "park LockSupport.park juc:AQS$ConditionObject.await juc:SomeQueue.next";
+        let of = |outer: &str| says(&format!("{inner} {outer} java.lang.Thread.run"));
+        assert_eq!(of("juc:ThreadPoolExecutor$Worker.run org.srv.Named.run"), Says::WaitsForWork);
+        assert_eq!(of("jdk.internal.Dispatcher.run"), Says::WaitsForWork);
+        // Tasks, code of the program between, and who waits for its own tasks.
+        assert_eq!(of("juc:FutureTask.run org.srv.Named.run"), Says::Nothing);
+        assert_eq!(of("org.srv.Job.get juc:ThreadPoolExecutor$Worker.run"), Says::Nothing);
+        assert_eq!(of("org.srv.Named.run"), Says::Nothing);
+        let joins = "park LockSupport.park juc:ForkJoinTask.awaitDone juc:ForkJoinTask.join";
+        assert_eq!(says(&format!("{joins} juc:ForkJoinPool.runWorker")), Says::Nothing);
+    }
+
+    #[test]
+    fn who_starts_a_thread_waits_for_the_system() {
+        let started = "java.lang.Thread.start0 java.lang.Thread.start";
+        assert_eq!(says(&format!("{started} juc:ThreadPoolExecutor.addWorker")), Says::Starts);
+        assert_eq!(says("java.lang.Thread.start juc:ThreadPoolExecutor.addWorker"), Says::Nothing);
+        assert_eq!(says("com.acme.Thread.start0 com.acme.Main.main"), Says::Nothing);
     }
 
     #[test]

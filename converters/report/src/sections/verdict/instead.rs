@@ -14,6 +14,8 @@ use tyrion_model::{
 
 /// From this share on, an activity is what a program mostly does.
 const MOST: f64 = 0.5;
+/// A place that has less of the time is not where it goes.
+const LEAST: f64 = 0.05;
 /// From this share on, it does hardly anything else.
 const NEARLY_ALL: f64 = 0.9;
 /// A program that uses no more processors than this does not compute.
@@ -169,7 +171,9 @@ impl StateSums {
 /// What samples and CPU time say.
 fn sampled(states: &StateSums, machine: &Machine) -> Activity {
     let want = states.threads(State::Running);
-    if machine.is_saturated() && want >= ONE_CORE {
+    // Where others have the processors, who was seen running did next to nothing all the same.
+    let got_some = machine.cores().is_none_or(|cores| cores >= IDLE_CORES);
+    if machine.is_saturated() && want >= ONE_CORE && got_some {
         let gets = machine.cores().unwrap_or(f64::MAX);
         // What other programs use is no fault of this one's.
         let is_own = machine.is_short_of_processors() || machine.cores().is_none();
@@ -326,12 +330,16 @@ fn hottest(findings: &Findings<'_>, state: State) -> Hottest {
     let named = sums.into_iter().map(|(function, ns)| (ns, names::function(profile, function)));
     // Of equal ones the first by name.
     let most = named.max_by(|(a, x), (b, y)| a.cmp(b).then_with(|| y.cmp(x)));
-    match most.filter(|(ns, _)| *ns != 0) {
+    match most.filter(|(ns, _)| is_most(*ns, all_ns)) {
         Some((ns, place)) => {
             Hottest { place, share: Some(ns as f64 / all_ns as f64), ..Hottest::default() }
         }
         None => Hottest::default(),
     }
+}
+
+fn is_most(ns: u64, all_ns: u64) -> bool {
+    ns != 0 && ns as f64 >= LEAST * all_ns as f64
 }
 
 /// The same in snapshots that nobody asked for.
@@ -348,7 +356,7 @@ fn hottest_seen(findings: &Findings<'_>, state: State) -> Hottest {
     let known = sums.into_iter().filter(|([place, ..], _)| !place.is_empty());
     // Of equal ones the first by name.
     match known.rev().max_by_key(|(_, ns)| *ns) {
-        Some(([place, calls, own], ns)) if ns != 0 => Hottest {
+        Some(([place, calls, own], ns)) if is_most(ns, all_ns) => Hottest {
             place: place.to_owned(),
             share: Some(ns as f64 / all_ns as f64),
             calls: calls.to_owned(),

@@ -390,6 +390,8 @@ fn samples_tell_what_there_is_instead() {
     assert!(told.next.starts_with("tyrion convert --to flamegraph --metric cpu"), "{}", told.next);
     for (state, threads, frames, cpu_ns, activity) in [
         (Running, 1, work, 9 * S, Activity::ComputingOnSome),
+        // Others have the processors.
+        (Running, 3, work, S, Activity::Unknown),
         (Native, 3, work, 5, Activity::Native),
         (Waiting, 3, work, 5, Activity::Waiting),
         (Waiting, 3, &["java.util.TimerThread.mainLoop:3"][..], 5, Activity::Idle),

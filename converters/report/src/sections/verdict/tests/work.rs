@@ -222,3 +222,25 @@ fn what_mends_a_pool_depends_on_who_waits() {
     assert_eq!(advice(borrowers(&[&lent, &lent])), Advice::ReturnAlways);
     assert_eq!(advice(borrowers(&[&outer, &inner, &inner])), Advice::LargerPool);
 }
+
+/// A thread sleeps, and another one starts threads on a machine that is busy with others.
+#[test]
+fn threads_that_start_others_are_in_no_io() {
+    let mut it = scenario();
+    let starts = it.stack(&[
+        ("java/lang/Thread.start0", 0),
+        ("java/lang/Thread.start", 809),
+        ("com/acme/Clients.ask", 7),
+    ]);
+    let sleeps = it.stack(&[("java/lang/Thread.sleep", 1), ("com/acme/Timer.tick", 4)]);
+    for (thread, state, stack) in [
+        ("client-1", ThreadState::Native, starts),
+        ("client-2", ThreadState::Native, starts),
+        ("timer", ThreadState::Sleeping, sleeps),
+    ] {
+        let thread = it.thread(thread);
+        seen(&mut it, thread, state, stack);
+    }
+    let instead = told(it).instead.unwrap();
+    assert_eq!((instead.activity, &*instead.place), (Activity::Sleeping, "com.acme.Timer.tick"));
+}
