@@ -19,6 +19,7 @@ use tempfile::TempDir;
 on_jdks!(sums_are_those_of_jfr: newest, everywhere since(11));
 on_jdks!(every_command_reads_it: one);
 on_jdks!(what_is_below_the_threshold_is_told: ends);
+on_jdks!(the_use_of_processors_is_told: ends);
 on_jdks!(virtual_threads_have_their_names: newest, everywhere since(21));
 on_jdks!(pinned_threads_wait_once: since(21));
 on_jdks!(a_killed_jvm_leaves_what_was_flushed: newest, everywhere two);
@@ -278,6 +279,24 @@ fn what_is_below_the_threshold_is_told(jdk: &Jdk) {
         let report = stdout_of(tyrion().arg("report").args(to).arg(file));
         assert!(report.contains(note), "{to:?}");
     }
+}
+
+fn the_use_of_processors_is_told(jdk: &Jdk) {
+    let demo = Demo::record(jdk, "profile");
+    let file = text(&demo.file);
+    let printed = stdout_of(
+        Command::new(jdk.jfr()).args(["print", "--events", "jdk.CPULoad"]).arg(&demo.file),
+    );
+    let report =
+        stdout_of(tyrion().args(["report", "--json", "--section", "verdict,overview", file]));
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let sections = &report["sections"];
+    // The JVM measures once a second, so a short program may end before.
+    let is_told = sections["verdict"]["cpu_ns"].is_u64();
+    assert_eq!(is_told, printed.contains("jvmUser"), "{printed}{sections}");
+    assert!(sections["overview"]["cost"]["share"].is_null(), "no agent was there: {sections}");
+    let said = stdout_of(tyrion().args(["report", "--section", "overview", file]));
+    assert!(said.contains("not measured"), "{said}");
 }
 
 fn virtual_threads_have_their_names(jdk: &Jdk) {

@@ -4,6 +4,7 @@
 use super::{
     chunk::{ChunkClock, EventScan, Front, HEADER_LEN, JfrChunk},
     layout::{Layouts, Tells, event, slot},
+    load::CpuLoad,
     metadata::{FieldValues, SLOTS, TypeTable},
     quick::{Quick, QuickFields, TAIL},
     scan::{RawText, squeeze},
@@ -73,6 +74,8 @@ pub(super) struct EventBlock {
     pub(super) collections: Vec<(u64, u64)>,
     /// How many waits there were of pinned virtual threads, and how long, in ns.
     pub(super) pinned: (u64, u64),
+    /// How much of the processors was in use.
+    pub(super) loads: Vec<CpuLoad>,
 }
 
 impl EventBlock {
@@ -206,6 +209,13 @@ impl<'c, 'a> EventBlocks<'c, 'a> {
                 made.len += 1;
                 made.collections.push((start_ns, end_ns));
             }
+            Tells::CpuLoad => {
+                let [_, user, system, machine, ..] = *numbers;
+                if let Some(load) = CpuLoad::new(start_ns, [user, system, machine]) {
+                    made.len += 1;
+                    made.loads.push(load);
+                }
+            }
             Tells::Setting | Tells::Jvm | Tells::Cpu => {
                 if !self.matters(tells, numbers) {
                     return;
@@ -309,6 +319,7 @@ struct BlockBuilder {
     recent_sites: Recent<4>,
     collections: Vec<(u64, u64)>,
     pinned: (u64, u64),
+    loads: Vec<CpuLoad>,
 }
 
 impl BlockBuilder {
@@ -430,6 +441,7 @@ impl BlockBuilder {
             sites: self.sites.keys,
             collections: self.collections,
             pinned: self.pinned,
+            loads: self.loads,
         }
     }
 }

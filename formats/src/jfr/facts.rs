@@ -73,6 +73,8 @@ pub(super) struct Facts {
     /// Whether pauses of the collector are recorded.
     collections: Option<bool>,
     pid: u32,
+    /// How many there are; 0 if that is not known.
+    processors: u64,
     /// Keys and values for the metadata.
     texts: Vec<(&'static str, String)>,
 }
@@ -106,6 +108,7 @@ impl Default for Facts {
             locks: AsyncLocks::default(),
             collections: None,
             pid: 0,
+            processors: 0,
             texts: Vec::new(),
         }
     }
@@ -137,7 +140,12 @@ impl Facts {
                 self.put("program", java.split(' ').next().unwrap_or_default().to_owned());
                 self.pid = u32::try_from(number(3)).unwrap_or(0);
             }
-            Tells::Cpu if number(0) != 0 => self.put("processors", number(0).to_string()),
+            Tells::Cpu if number(0) != 0 => {
+                self.put("processors", number(0).to_string());
+                if self.processors == 0 {
+                    self.processors = number(0);
+                }
+            }
             _ => {}
         }
     }
@@ -245,6 +253,11 @@ impl Facts {
             SamplerKind::CpuTime => (u64::from(!periods.by_time), 1),
             SamplerKind::Native => (usual(periods.native_ns, USUAL_PERIOD_NS), 0),
         }
+    }
+
+    /// How many processors there are; 0 if that is not known.
+    pub(super) fn processors(&self) -> u64 {
+        self.processors
     }
 
     fn is_async(&self) -> bool {

@@ -40,6 +40,8 @@ pub(super) enum Tells {
     Jvm,
     /// How many processors there are.
     Cpu,
+    /// How much of them was in use.
+    CpuLoad,
 }
 
 impl Tells {
@@ -134,6 +136,7 @@ const COLLECTION: &[&str] = &["startTime", "duration"];
 const SETTING: &[&str] = &["id", "name", "value"];
 const JVM: &[&str] = &["jvmName", "jvmVersion", "javaArguments", "pid"];
 const CPU: &[&str] = &["hwThreads"];
+const CPU_LOAD: &[&str] = &["startTime", "jvmUser", "jvmSystem", "machineTotal"];
 
 /// The events that are read.
 const EVENTS: &[(&str, Tells, &[&str])] = &[
@@ -152,6 +155,7 @@ const EVENTS: &[(&str, Tells, &[&str])] = &[
     ("jdk.ActiveSetting", Tells::Setting, SETTING),
     ("jdk.JVMInformation", Tells::Jvm, JVM),
     ("jdk.CPUInformation", Tells::Cpu, CPU),
+    ("jdk.CPULoad", Tells::CpuLoad, CPU_LOAD),
 ];
 
 /// Names of events whose settings matter.

@@ -6,6 +6,7 @@ use super::{
     constants::Constants,
     facts::{FactCounts, Facts},
     layout::Tells,
+    load::CpuLoads,
     metadata::{FieldValues, TypeTable},
     names::{ChunkNames, FileNames, LookUp, SamplerKind, SiteKind},
 };
@@ -44,6 +45,7 @@ pub(super) struct LogBuilder {
     /// The last moment that anything tells of, in ns.
     last_ns: u64,
     seen: FactCounts,
+    loads: CpuLoads,
 }
 
 /// What a chunk's blocks are written with.
@@ -65,6 +67,7 @@ impl LogBuilder {
             collections: Vec::new(),
             last_ns: 0,
             seen: FactCounts::default(),
+            loads: CpuLoads::default(),
         }
     }
 
@@ -92,7 +95,7 @@ impl LogBuilder {
         let has = |tells| block.sites.iter().any(|site| site.tells == tells);
         self.seen.monitors |= has(Tells::MonitorEnter);
         self.seen.parks |= has(Tells::Park);
-        self.take_up_rest(block, of.chunk.offset);
+        self.take_up_rest(block, &of.chunk);
         let numbers = BlockNumbers { threads: &threads, sites: &sites };
         let mut few: Vec<(u32, BlockEntry)> = Vec::new();
         for (thread, own) in block.by_thread() {
@@ -111,17 +114,21 @@ impl LogBuilder {
         self.write_few(&few, &numbers)
     }
 
-    /// Takes up what of a block belongs to no thread. Its chunk stands at an offset.
-    fn take_up_rest(&mut self, block: &EventBlock, offset: u64) {
+    /// Takes up what of a block of a chunk belongs to no thread.
+    fn take_up_rest(&mut self, block: &EventBlock, chunk: &JfrChunk<'_>) {
         let room = MAX_COLLECTIONS.saturating_sub(self.collections.len());
         if room != 0 && room < block.collections.len() {
             let what = "more pauses of the collector than are read; later ones were left out";
-            self.importer.add_damage(offset, what, 0);
+            self.importer.add_damage(chunk.offset, what, 0);
         }
         self.collections.extend(block.collections.iter().take(room));
         let (count, ns) = &mut self.seen.pinned;
         *count = count.saturating_add(block.pinned.0);
         *ns = ns.saturating_add(block.pinned.1);
+        for &load in &block.loads {
+            self.last_ns = self.last_ns.max(load.at_ns);
+            self.loads.add(load, chunk.header.start_wall_ns);
+        }
     }
 
     /// The thread's own lane, if it has one or has many events, the first of which ends at
@@ -224,6 +231,11 @@ impl LogBuilder {
         self.importer.set_lacks(self.facts.lacks(self.seen));
         let header = &mut self.importer.header;
         header.end_ns = end_ns.max(self.last_ns);
+        let recorded_ns = header.end_ns.saturating_sub(header.mono_ns);
+        for (key, ns) in self.loads.statistics(self.facts.processors(), recorded_ns) {
+            self.importer.log.statistic(key, ns)?;
+        }
+        let header = &mut self.importer.header;
         self.facts.finish(header, self.seen);
         Ok(self.importer)
     }

@@ -1,6 +1,7 @@
 //! Verdicts on known logs.
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+mod unseen;
 mod wakers;
 mod work;
 
