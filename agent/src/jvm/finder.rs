@@ -50,6 +50,8 @@ impl Finder {
     /// Whether a class finds it.
     pub fn is_found_by(&self, java: Java, class: Object<'_>) -> bool {
         let Some(find) = self.from_class else { return false };
+        // Up to JDK 11 the references of whoever has classes changed count as this call's.
+        java.expect_locals(1);
         // SAFETY: the JVM's function, with the current thread's environment, a text that ends
         // with a zero byte, and a valid reference.
         let found = unsafe { find(java.raw(), self.name.as_ptr(), 0, class.raw()) };
