@@ -8,6 +8,9 @@ PROFILE := $(if $(TYRION_TEST_EVERYWHERE),release,light)
 # Those that `make test` runs on; all that are known with TYRION_TEST_EVERYWHERE.
 JDKS := $(if $(TYRION_TEST_EVERYWHERE),,8 11 17 21 25 27)
 
+# Whose own tests are run, with the agent and without.
+OPENJDK_TESTS := 17 26
+
 # Any one of these that is there does for the demo.
 DEMO_JDK ?= 17
 
@@ -44,6 +47,8 @@ test: ## Runs every check and every test, after installing what they need
 	$(CARGO) test --profile $(PROFILE) --workspace --no-fail-fast
 ifdef TYRION_TEST_EVERYWHERE
 	$(CARGO) test --profile $(PROFILE) --workspace --test e2e -- --ignored
+	tests/jdks/openjdk_tests.py $(OPENJDK_TESTS)
+	tests/soak/day.sh --no-build
 	$(MAKE) dist
 	$(MAKE) dist-check
 	$(MAKE) dist-aarch64
@@ -80,6 +85,7 @@ ifdef TYRION_TEST_EVERYWHERE
 	tests/setup/agents.sh
 	tests/setup/collector.sh
 	tests/setup/spark.sh
+	tests/setup/openjdk-tests.sh $(OPENJDK_TESTS) || [ $$? = 3 ]
 endif
 
 check: ## Checks format, lints, documentation, scripts, and dependencies' licences

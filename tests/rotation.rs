@@ -130,7 +130,7 @@ fn rotating(jdk: &Jdk, scenario: &str, threshold: &str, filecount: u32) -> Progr
 }
 
 /// Lets a storm go on until enough has come of it, however fast it is.
-fn storm_until(
+pub fn storm_until(
     program: Program,
     log: &Path,
     what: &str,

@@ -87,6 +87,12 @@ impl AgentOptions {
             && given.any(|name| find(name).is_some_and(|entry| entry.counts == Counts::Trace))
     }
 
+    /// Whether earlier recordings of the log's name are kept beside it.
+    pub fn keeps_earlier(&self) -> bool {
+        let mut names = self.given.iter().filter(|(name, _)| *name == "filenames");
+        names.any(|(_, value)| value == "time")
+    }
+
     /// Refuses options that would have no effect, and what the agent would refuse.
     ///
     /// # Errors

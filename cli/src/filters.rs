@@ -34,13 +34,18 @@ pub struct FilterArgs {
     #[arg(long, value_name = "REGEX", value_parser = lock_value)]
     lock: Option<Regex>,
     /// Only waits that ended at or after this moment, and samples from then on.
-    /// A moment is an offset from the start (90s), an offset from the end
-    /// (-10s) or a time (2026-11-21T10:49:00Z)
+    /// A moment is an offset from the start of the recording (90s), an offset
+    /// from its end (-10s) or a time (2026-11-21T10:49:00Z)
     #[arg(long, value_name = "MOMENT", value_parser = moment_value, allow_hyphen_values = true)]
     since: Option<Moment>,
     /// Only waits that ended before this moment, and samples up to then
     #[arg(long, value_name = "MOMENT", value_parser = moment_value, allow_hyphen_values = true)]
     until: Option<Moment>,
+    /// Only the last part of this duration, such as 10m: --since so long before the
+    /// end of the latest log
+    #[arg(long, value_name = "DURATION", value_parser = duration_value,
+        conflicts_with_all = ["since", "until"])]
+    last: Option<u64>,
     /// Only waits at least this long, such as 50us or 1.5ms; samples are not
     /// affected. Acquisitions are summed over the whole recording, so they are
     /// left out with this option, --since or --until
@@ -99,9 +104,14 @@ impl FilterArgs {
         self.state.is_some()
     }
 
+    /// How much of the end is asked for, in ns, if that is all.
+    pub fn last_ns(&self) -> Option<u64> {
+        self.last
+    }
+
     /// Whether the user has asked for anything less than all there is.
     pub fn is_given(&self) -> bool {
-        let spans_time = self.since.is_some() || self.until.is_some();
+        let spans_time = self.since.or(self.until).is_some() || self.last.is_some();
         let names_any = self.kind.is_some() || self.thread.is_some() || self.lock.is_some();
         names_any || spans_time || self.min_wait.is_some() || self.state.is_some()
     }
@@ -124,7 +134,7 @@ impl FilterArgs {
             kinds: self.kind.unwrap_or(default),
             thread: self.thread.clone(),
             lock: self.lock.clone(),
-            since: self.since,
+            since: self.since.or(self.last.map(Moment::BeforeEnd)),
             until: self.until,
             min_wait_ns: self.min_wait.unwrap_or(0),
             states: self.state.unwrap_or_default(),

@@ -1,20 +1,26 @@
 //! Opening logs, and telling what is wrong with them.
 
+mod together;
+
+pub use together::{open_all, open_filtered};
+
 use crate::{
     inputs::InputArgs,
     outcome::{Completion, Failure, tell, tell_error, tell_step},
 };
 use std::{
     cmp::Reverse,
-    collections::HashMap,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::{File, TryLockError},
     io::{self, Seek},
-    os::{fd::AsFd, unix::fs::MetadataExt},
+    os::{
+        fd::AsFd,
+        unix::{ffi::OsStrExt, fs::MetadataExt},
+    },
     path::{Path, PathBuf},
     time::Duration,
 };
-use tyrion_formats::{Damage, FileKind, Hints, Recording, open_input, open_regular};
+use tyrion_formats::{Damage, Hints, Recording, open_input, open_regular};
 use tyrion_model::units;
 use tyrion_wire::header::RecordingState;
 
@@ -150,137 +156,6 @@ pub fn now_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Opens several logs. One that is named twice, be it by two names, is counted
-/// once: a log that rotates may get another name between two of them. What such
-/// a log has lost, or not begun, since somebody listed its files is told and
-/// left out, and what it has got since is read.
-///
-/// # Errors
-/// At the first that cannot be opened, or when all are gone.
-pub fn open_all(paths: &[PathBuf], inputs: &InputArgs) -> Result<Vec<Recording>, Failure> {
-    let mut all = Together { hints: inputs.hints(), ..Together::default() };
-    for path in paths {
-        let belongs = belongs_to_one_of(path, paths);
-        let opened = match OpenLog::named(path) {
-            Err(error) if is_gone(&error) && belongs => {
-                tell(&format!(
-                    "note: {} is gone, as its recording rotates; the others are read",
-                    path.display()
-                ));
-                all.gone.get_or_insert(error);
-                continue;
-            }
-            // Between two names for an instant.
-            Err(error) if is_gone(&error) && paths.iter().any(|other| is_part(other, path)) => {
-                std::thread::sleep(BETWEEN_NAMES);
-                OpenLog::named(path)
-            }
-            opened => opened,
-        };
-        all.add(opened?, belongs && is_prepared(path))?;
-    }
-    for path in paths.iter().filter(|path| is_prepared(path)) {
-        all.add_new(&path.with_extension(""), paths)?;
-    }
-    match (all.gone, all.logs.is_empty()) {
-        (Some(error), true) => Err(error.into()),
-        _ => Ok(all.logs),
-    }
-}
-
-/// What was opened so far.
-#[derive(Default)]
-struct Together {
-    hints: Hints,
-    logs: Vec<Recording>,
-    /// By device and inode. As long as a log is mapped, no other file gets its
-    /// inode.
-    seen: HashMap<(u64, u64), String>,
-    /// Why the first one that is gone could not be opened.
-    gone: Option<tyrion_formats::Error>,
-}
-
-impl Together {
-    /// Reads one. Nothing may be in it yet if it `may_be_empty`.
-    fn add(&mut self, opened: OpenLog, may_be_empty: bool) -> Result<(), Failure> {
-        let identity = opened.identity();
-        if let Some(first) = identity.and_then(|identity| self.seen.get(&identity)) {
-            let again = &opened.name;
-            tell(&if first == again {
-                format!("note: {again} is given twice; it is counted once")
-            } else {
-                format!("note: {again} is the same file as {first}; it is counted once")
-            });
-            return Ok(());
-        }
-        let name = opened.name.clone();
-        let read = opened.read(&self.hints);
-        let is_empty = may_be_empty
-            && match &read {
-                // Its header is not complete.
-                Err(error) => is_unwritten(error),
-                Ok(log) => log.is_empty(),
-            };
-        if is_empty {
-            tell(&format!("note: {name} is prepared as the next file; nothing is in it yet"));
-            return Ok(());
-        }
-        self.logs.push(read?);
-        self.seen.extend(identity.map(|identity| (identity, name)));
-        Ok(())
-    }
-
-    /// Reads the files of a recording that have become others' successors since
-    /// those in `paths` were listed.
-    fn add_new(&mut self, log: &Path, paths: &[PathBuf]) -> Result<(), Failure> {
-        let given = paths.iter().filter(|path| is_part(path, log));
-        let newest = given.filter_map(|path| name_number(path)).max();
-        let mut new = numbered(&Here, log);
-        new.retain(|path| name_number(path) > newest);
-        new.sort_by_key(|path| name_number(path));
-        for path in new {
-            // Another one may have been removed meanwhile.
-            let Ok(opened) = OpenLog::named(&path) else { continue };
-            if opened.identity().is_some_and(|identity| self.seen.contains_key(&identity)) {
-                continue;
-            }
-            tell(&format!("note: {} is new; it is read, too", path.display()));
-            self.add(opened, false)?;
-        }
-        Ok(())
-    }
-}
-
-/// Whether this is the name of a file that is prepared to be the next one.
-fn is_prepared(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == PREPARED)
-}
-
-/// Whether a file is one of those that a log of this name leaves, or prepares,
-/// when it rotates.
-fn is_part(path: &Path, log: &Path) -> bool {
-    (is_prepared(path) || name_number(path).is_some()) && path.with_extension("") == log
-}
-
-/// Whether a file is one of those, and others of them are here.
-fn belongs_to_one_of(path: &Path, paths: &[PathBuf]) -> bool {
-    let log = path.with_extension("");
-    let is_other = |other: &&PathBuf| *other != path;
-    is_part(path, &log)
-        && paths.iter().filter(is_other).any(|other| *other == log || is_part(other, &log))
-}
-
-fn is_gone(error: &tyrion_formats::Error) -> bool {
-    let tyrion_formats::Error::Io { source, .. } = error else { return false };
-    source.kind() == io::ErrorKind::NotFound
-}
-
-/// Whether a file is as its agent leaves it before it writes the header.
-fn is_unwritten(error: &tyrion_formats::Error) -> bool {
-    use tyrion_formats::Error;
-    matches!(error, Error::Empty { .. } | Error::NotALog { seems: FileKind::Zeros, .. })
-}
-
 /// The earlier files of a recording that rotates, the oldest first, back to
 /// this monotonic time, as far as they are there. `last` is the newest file,
 /// which `path` stood for.
@@ -293,7 +168,7 @@ pub fn earlier(
     let Some(recording) = last.facts().metadata("recording") else { return Vec::new() };
     let mut paths = numbered(files, path);
     // The newest first: of a long recording all of them would be too many.
-    paths.sort_by_key(|path| Reverse(name_number(path)));
+    paths.sort_by_key(|path| Reverse(file_order(path)));
     let mut logs: Vec<Recording> = Vec::new();
     let read = |path: &PathBuf| {
         let opened = OpenLog::regular(files, path);
@@ -361,12 +236,44 @@ pub fn file_number(log: &Recording) -> u32 {
     number.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// The number at the end of a file's name, that of its file in the recording.
-pub fn name_number(path: &Path) -> Option<u32> {
-    path.extension()?.to_str()?.parse().ok()
+/// When a file of a recording that rotates began, which is empty where its name does not
+/// say it, and its number in the recording: full ones have them at the end of their names.
+pub type FileOrder = (String, u32);
+
+/// The length of the time in a name, `20261121-104900`.
+const STAMP_LEN: usize = 15;
+
+/// The name of a log, and which of its files this is, if it is one that is full.
+fn log_and_order(path: &Path) -> Option<(PathBuf, FileOrder)> {
+    let name = path.file_name()?.as_bytes();
+    let dot = name.iter().rposition(|&byte| byte == b'.')?;
+    let (log, number) = (&name[..dot], std::str::from_utf8(&name[dot + 1..]).ok()?);
+    let number =
+        number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok())??;
+    let (log, began) = match log.len().checked_sub(STAMP_LEN + 1) {
+        Some(at) if log[at] == b'.' && is_stamp(&log[at + 1..]) => log.split_at(at),
+        _ => (log, &b""[..]),
+    };
+    let began = String::from_utf8_lossy(began).trim_start_matches('.').to_owned();
+    Some((path.with_file_name(OsStr::from_bytes(log)), (began, number)))
 }
 
-/// The paths `report.log.0`, `report.log.1`, ... that there are.
+fn is_stamp(text: &[u8]) -> bool {
+    (0..).zip(text).all(|(at, byte)| byte.is_ascii_digit() || (at, *byte) == (8, b'-'))
+}
+
+/// Which of the files of its recording one is that is full.
+pub fn file_order(path: &Path) -> Option<FileOrder> {
+    log_and_order(path).map(|(_, order)| order)
+}
+
+/// The number of a file of a recording that is full, by its name.
+pub fn name_number(path: &Path) -> Option<u32> {
+    file_order(path).map(|(_, number)| number)
+}
+
+/// The paths `report.log.0`, `report.log.1`, ... that there are, and those with times, which
+/// may be of several recordings.
 pub fn numbered(files: &dyn LogFiles, path: &Path) -> Vec<PathBuf> {
     let Some(name) = path.file_name() else { return Vec::new() };
     let folder = match path.parent() {
@@ -375,9 +282,8 @@ pub fn numbered(files: &dyn LogFiles, path: &Path) -> Vec<PathBuf> {
     };
     let Ok(names) = files.names(folder) else { return Vec::new() };
     let is_numbered = |other: &OsString| {
-        let rest = other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
-        let number = rest.and_then(|rest| rest.strip_prefix(b"."));
-        number.is_some_and(|n| !n.is_empty() && n.iter().all(u8::is_ascii_digit))
+        let log = log_and_order(Path::new(other)).map(|(log, _)| log);
+        log.is_some_and(|log| log.as_os_str() == name)
     };
     names.into_iter().filter(is_numbered).map(|name| folder.join(name)).collect()
 }
@@ -388,4 +294,35 @@ pub fn tell_damage(damage: &[Damage]) -> Completion {
         tell_error(&format!("warning: {place}"));
     }
     if damage.is_empty() { Completion::Whole } else { Completion::Partly }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_files_are_told_by_their_names() {
+        let told = |name: &str| {
+            let (log, order) = log_and_order(&Path::new("/x").join(name))?;
+            Some((log.to_str()?.to_owned(), order))
+        };
+        let full = |log: &str, began: &str, number| {
+            Some((format!("/x/{log}"), (began.to_owned(), number)))
+        };
+        assert_eq!(told("a.log.12"), full("a.log", "", 12));
+        assert_eq!(told("a.log.20261121-104900.3"), full("a.log", "20261121-104900", 3));
+        assert_eq!(told("log.20261121-104900.0"), full("log", "20261121-104900", 0));
+        // What only looks like a time is part of the log's name.
+        assert_eq!(told("a.2026112-1104900.3"), full("a.2026112-1104900", "", 3));
+        for name in ["a.log", "a.log.", "a.log.next", "a.log.+1", "a.log.1x", "7", "a.99999999999"]
+        {
+            assert_eq!(told(name), None, "{name}");
+        }
+        assert!(
+            file_order(Path::new("a.20261121-104900.3"))
+                < file_order(Path::new("a.20261121-104901.0"))
+        );
+        assert!(file_order(Path::new("a.7")) < file_order(Path::new("a.20261121-104900.0")));
+    }
 }

@@ -60,7 +60,7 @@ fn unread(name: &str, bytes: Bytes) -> Result<(Header, Recording), Error> {
 
 fn unread_parts(name: Arc<str>, bytes: Bytes, facts: Facts) -> Recording {
     let (chunks, definitions) = (Chunks::default(), Definitions::default());
-    let (pending, counters, damage, end_ns, kept, file_len) = Default::default();
+    let (pending, counters, damage, end_ns, whole, kept, file_len) = Default::default();
     let dumps = Vec::new();
     Recording {
         name,
@@ -72,6 +72,7 @@ fn unread_parts(name: Arc<str>, bytes: Bytes, facts: Facts) -> Recording {
         counters,
         damage,
         end_ns,
+        whole,
         kept,
         dumps,
         file_len,

@@ -82,6 +82,8 @@ pub struct Recording {
     pub(crate) counters: Vec<Counters>,
     pub(crate) damage: Vec<Damage>,
     pub(crate) end_ns: OnceLock<u64>,
+    /// From when to when the recording lasts that this is a file of, monotonic ns.
+    pub(crate) whole: OnceLock<Range<u64>>,
     pub(crate) kept: kept::ReaderSlot,
     /// The thread dumps that it was made from.
     pub(crate) dumps: Vec<ThreadDump>,
@@ -293,6 +295,18 @@ impl Recording {
             0 => self.last_known_ns(),
             end_ns => end_ns.max(self.facts.start_ns),
         })
+    }
+
+    /// Says from when to when the whole recording lasts that this file is one of, monotonic
+    /// ns. Of no effect the second time.
+    pub fn set_whole(&self, whole: Range<u64>) {
+        let _ = self.whole.set(whole);
+    }
+
+    /// From when to when the whole recording lasts, as far as that is known; else this log,
+    /// monotonic ns.
+    pub fn whole(&self) -> Range<u64> {
+        self.whole.get().cloned().unwrap_or_else(|| self.start_ns()..self.end_ns())
     }
 
     /// When recording was on, monotonic ns: from the log's start to its end without

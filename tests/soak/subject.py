@@ -10,12 +10,13 @@ from processes import Failed, environment
 # Memory that the JVM takes from the beginning: what grows later is not its heap.
 JVM_OPTIONS = ("-Xms192m", "-Xmx192m", "-XX:+AlwaysPreTouch", "-XX:ReservedCodeCacheSize=64m")
 FILE_SIZE, FILE_COUNT = "4m", 4
+ROTATION = f"filesize={FILE_SIZE},filecount={FILE_COUNT}"
 
 
 class Subject:
     """A JVM that runs `soak`; ends when its stdin is closed."""
 
-    def __init__(self, major, folder, log_folder):
+    def __init__(self, major, folder, log_folder, rotation=ROTATION, period_ms=250):
         folder.mkdir()
         # Of its own: it reads them all the time, and a build may replace them.
         classes = shutil.copytree(project.CLASSES, folder / "classes")
@@ -24,11 +25,11 @@ class Subject:
         options = list(JVM_OPTIONS)
         if self.log:
             options.append(f"-agentpath:{project.agent()}=file={self.log},threshold=0,"
-                           f"filesize={FILE_SIZE},filecount={FILE_COUNT}")
+                           f"{rotation}")
         with open(self.stderr, "wb") as stderr:
             self.process = subprocess.Popen(
                 [project.java(major), *options, "-cp", classes, "tyrion.truth.Truth",
-                 "soak"],
+                 "soak", str(period_ms)],
                 cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr,
                 text=True, env=environment())
         if self.process.stdout.readline() != "soaking\n":

@@ -3,7 +3,7 @@
 
 mod time;
 
-pub(crate) use time::{HOUR_NS, Length, Period, ThresholdKind};
+pub(crate) use time::{DAY_NS, HOUR_NS, Length, Period, Span, ThresholdKind};
 
 use crate::{
     error::Wrong,

@@ -29,7 +29,7 @@ pub use table::{
 };
 pub use tyrion_wire::pattern::Pattern;
 pub use values::{
-    Command, HoldSampling, Locks, Mode, NamePattern, Parks, Rotation, Threshold, Walk,
+    Command, FileNames, HoldSampling, Locks, Mode, NamePattern, Parks, Rotation, Threshold, Walk,
 };
 
 /// The option of this name.

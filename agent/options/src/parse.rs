@@ -72,7 +72,8 @@ impl Options {
                 mistake.get_or_insert(wrong);
             }
         }
-        if let Err(wrong) = options.check_needs().and_then(|()| options.trace.check()) {
+        let checked = options.check_needs().and_then(|()| options.check_limits());
+        if let Err(wrong) = checked.and_then(|()| options.trace.check()) {
             mistake.get_or_insert(wrong);
         }
         options.settle();
@@ -131,11 +132,45 @@ impl Options {
         self.mode.unwrap_or_default()
     }
 
-    /// How long the log's files become and how many are kept; `None` for one file
+    /// When one file of the log follows another and which are kept; `None` for one file
     /// without end.
     pub fn rotation(&self) -> Option<Rotation> {
-        let filecount = self.filecount as usize;
-        self.filesize.map(|filesize| Rotation { filesize, filecount })
+        self.rotation_after(None)
+    }
+
+    /// The same if it was `before` so far: of what is not given here, nothing changes.
+    pub fn rotation_after(&self, before: Option<Rotation>) -> Option<Rotation> {
+        let Some(filesize) = self.filesize else { return before };
+        let is_limited = self.maxsize.is_some() || self.maxage.is_some();
+        let is_counted = self.is_given("filecount") || !is_limited;
+        let asked = Rotation {
+            filesize,
+            filecount: is_counted.then_some(self.filecount as usize),
+            filetime: self.filetime,
+            filenames: self.filenames,
+            maxsize: self.maxsize,
+            maxage: self.maxage,
+        };
+        let Some(before) = before else { return Some(asked) };
+        let of = |name| if self.is_given(name) { asked } else { before };
+        Some(Rotation {
+            filesize,
+            filecount: of("filecount").filecount,
+            filetime: of("filetime").filetime,
+            filenames: of("filenames").filenames,
+            maxsize: of("maxsize").maxsize,
+            maxage: of("maxage").maxage,
+        })
+    }
+
+    /// Refuses a limit that not even the file which is written to keeps.
+    fn check_limits(&self) -> Result<(), Wrong> {
+        match (self.filesize, self.maxsize) {
+            (Some(filesize), Some(maxsize)) if maxsize < filesize => {
+                Err(Wrong::new("maxsize is less than one file takes; use filesize at least"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The options in force, as the log's metadata have them: key and value of
@@ -145,7 +180,11 @@ impl Options {
             entry.counts.applies_to(self.mode())
                 && entry.needs.is_none_or(|needed| self.is_given(needed))
         });
+        let is_uncounted = self.rotation().is_some_and(|it| it.filecount.is_none());
         pairs.retain(|(_, value)| !value.is_empty());
+        if is_uncounted {
+            pairs.retain(|(key, _)| *key != "filecount");
+        }
         pairs
     }
 
@@ -200,6 +239,26 @@ impl Options {
         }
         path.extend_from_slice(rest);
         Path::new(OsStr::from_bytes(&path)).to_owned()
+    }
+}
+
+impl Rotation {
+    /// It as the log's metadata have it: key and value.
+    pub fn in_force(&self) -> Vec<(&'static str, String)> {
+        let filecount = self.filecount.and_then(|count| u32::try_from(count).ok());
+        let options = Options {
+            filesize: Some(self.filesize),
+            filecount: filecount.unwrap_or_default(),
+            filetime: self.filetime,
+            filenames: self.filenames,
+            maxsize: self.maxsize,
+            maxage: self.maxage,
+            ..Options::default()
+        };
+        let is_of_it = |entry: &Entry| [Some(entry.name), entry.needs].contains(&Some("filesize"));
+        let mut pairs = options.logged(is_of_it);
+        pairs.retain(|(key, _)| *key != "filecount" || filecount.is_some());
+        pairs
     }
 }
 

@@ -4,10 +4,10 @@ pub(crate) mod entry;
 
 use crate::{
     kinds::{
-        Choice, Flag, HOUR_NS, Kind, Length, ModeKind, Names, Number, Path, Patterns, Period,
-        Share, Size, Text, ThresholdKind,
+        Choice, DAY_NS, Flag, HOUR_NS, Kind, Length, ModeKind, Names, Number, Path, Patterns,
+        Period, Share, Size, Span, Text, ThresholdKind,
     },
-    values::{Command, HoldSampling, Mode, NamePattern, Parks, Threshold, Walk},
+    values::{Command, FileNames, HoldSampling, Mode, NamePattern, Parks, Threshold, Walk},
 };
 use entry::{Counts, Entry, INTERNAL, Later, Logged, Reach, USUAL, options};
 use std::{ops::RangeInclusive, path::PathBuf, time::Duration};
@@ -20,6 +20,8 @@ pub const DEFAULT_PERIOD_NS: u64 = 50_000_000;
 /// Between two looks at all threads, ns; shorter periods would leave little time
 /// for the program.
 pub const PERIODS_NS: RangeInclusive<u64> = 1_000_000..=HOUR_NS;
+
+const SECOND_NS: u64 = 1_000_000_000;
 
 options! {
     /// What the agent is asked to do.
@@ -61,7 +63,8 @@ options! {
         /// of the JDK), natives (by replacing native methods: no class is changed, but it
         /// is not known when a condition was signalled), or auto (natives if contention
         /// mode is attached to a JVM before JDK 25, which would otherwise discard all
-        /// compiled code when the first class is changed)
+        /// compiled code when the first class is changed; and always in one that makes an
+        /// AOT cache, which could not be written)
         parks: Parks = Parks::Auto => Choice(&[
             ("auto", Parks::Auto),
             ("probes", Parks::Probes),
@@ -112,9 +115,36 @@ options! {
         filesize: Option<u64> => Size, {
             name: "filesize", value_name: "SIZE", later: Later::Changes, ..USUAL
         }
-        /// Keep at most this many log files, the latest ones
+        /// Keep at most this many log files, the latest ones; no limit if maxsize or
+        /// maxage is given instead
         filecount: u32 = 5 => Number { from: 1, to: 10_000 }, {
             name: "filecount", value_name: "COUNT", needs: Some("filesize"),
+            later: Later::Changes, ..USUAL
+        }
+        /// Also start a new log file when the current one has recorded for so long
+        filetime: Option<Duration> => Span { from_ns: SECOND_NS, to_ns: 365 * DAY_NS }, {
+            name: "filetime", value_name: "DURATION", needs: Some("filesize"),
+            later: Later::Changes, ..USUAL
+        }
+        /// What full log files are called: number (report.log.0), or time
+        /// (report.log.20261121-104900.0, when it began, in UTC). With time, a new recording
+        /// keeps the files of earlier ones, and the limits hold for all of them together
+        filenames: FileNames = FileNames::Number => Choice(&[
+            ("number", FileNames::Number),
+            ("time", FileNames::Time),
+        ]), {
+            name: "filenames", value_name: "HOW", needs: Some("filesize"),
+            later: Later::Changes, ..USUAL
+        }
+        /// Remove the oldest log files when all together take more than this; filesize at
+        /// least
+        maxsize: Option<u64> => Size, {
+            name: "maxsize", value_name: "SIZE", needs: Some("filesize"),
+            later: Later::Changes, ..USUAL
+        }
+        /// Remove log files that ended longer ago than this
+        maxage: Option<Duration> => Span { from_ns: SECOND_NS, to_ns: 3650 * DAY_NS }, {
+            name: "maxage", value_name: "DURATION", needs: Some("filesize"),
             later: Later::Changes, ..USUAL
         }
         /// What to do when the agent is loaded into a running JVM
@@ -138,6 +168,10 @@ options! {
         /// The folder in which the command has put what the agent needs as long as
         /// the JVM runs; empty for none
         home: String = String::new() => Text, { name: "home", value_name: "FOLDER", ..INTERNAL }
+        /// The process that waits for the answer; 0 for none
+        by: u64 = 0 => Number { from: 0, to: u64::MAX }, {
+            name: "by", value_name: "PID", ..INTERNAL
+        }
         /// Whether the user has named the log, and it is to be that one from now on
         named: bool = false => Flag, { name: "named", value_name: "BOOL", ..INTERNAL }
     }

@@ -1,7 +1,7 @@
 //! The types of options' values.
 
 use regex_lite::Regex;
-use std::ops::RangeInclusive;
+use std::{ops::RangeInclusive, time::Duration};
 
 /// What is recorded: `contention`, `trace`, `sample`, or one of the first two
 /// and `sample`, with a `+` between.
@@ -120,13 +120,30 @@ pub enum Command {
     EndSample(u64),
 }
 
-/// How long the log's files become and how many are kept.
+/// When one file of the log follows another, and which are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rotation {
     /// In bytes, about.
     pub filesize: u64,
-    /// With the one that is written to.
-    pub filecount: usize,
+    /// With the one that is written to; `None` for any number.
+    pub filecount: Option<usize>,
+    /// For how long a file is written to.
+    pub filetime: Option<Duration>,
+    /// What files are called that are full.
+    pub filenames: FileNames,
+    /// All together take at most so much, in bytes.
+    pub maxsize: Option<u64>,
+    /// So long after their end they are removed.
+    pub maxage: Option<Duration>,
+}
+
+/// What files of the log are called that are full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileNames {
+    /// By their numbers; another recording replaces them.
+    Number,
+    /// By the time at which they began; another recording keeps them.
+    Time,
 }
 
 /// Which holds are measured.

@@ -17,7 +17,7 @@ them to the agent separated by commas:
 
 A comma or a backslash within a value is written with a backslash before it: `\\,`, `\\\\`. A switch
 without a value means `true`: `strict` is `strict=true`. A duration is a number and a unit, `ns`,
-`us`, `ms`, `s`, `m` or `h`, or several of these: `1m30s`. A size is a number of bytes, or has a unit,
+`us`, `ms`, `s`, `m`, `h` or `d`, or several of these: `1m30s`. A size is a number of bytes, or has a unit,
 `k`, `m` or `g`: `64m`. In a pattern, `*` stands for any text and `?` for one character.
 
 If an option or a value is wrong, the agent says so in one line on stderr and the program runs

@@ -12,11 +12,11 @@ use crate::{
     jvm::{
         Java, Ti, Vm, Walker, old,
         setup::Fields,
-        walk::{Exports, Hints, LocalVariables},
+        walk::{Exports, Flags, Hints, LocalVariables},
     },
     log::{Log, names},
     message::{PANICKED, say},
-    options::{Locks, Options, Threshold, Walk},
+    options::{FileNames, Locks, Mode, Options, Rotation, Threshold, Walk},
     recorder::Recorder,
     sample,
     spawn::{NoThread, thread},
@@ -29,9 +29,10 @@ use jvmti_bindings::sys::{
 };
 use std::{
     fs::File,
+    io,
     path::{Path, PathBuf},
     sync::{
-        Mutex,
+        Mutex, OnceLock,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
@@ -39,6 +40,8 @@ use tyrion_wire::header::{self, Header, RecordingState};
 
 /// What `Agent_OnLoad` leaves for the moment when the JVM is up.
 static AT_START: Mutex<Option<Start>> = Mutex::new(None);
+/// The mode that the JVM was started with.
+static USUAL_MODE: OnceLock<Mode> = OnceLock::new();
 
 /// The JVMTI environment, and what it is to call.
 pub type Jvmti = (Ti, fn() -> jvmtiEventCallbacks);
@@ -78,16 +81,38 @@ pub fn prepare((ti, callbacks): Jvmti, options: Options) -> Result<Start, AgentE
         |c| c.set_can_get_line_numbers(true),
         |c| c.set_can_get_bytecodes(true),
         |c| c.set_can_get_thread_cpu_time(true),
-        |c| c.set_can_support_virtual_threads(true),
         |c| c.set_can_generate_garbage_collection_events(true),
     ])
     .and_then(|()| ti.set_callbacks(&callbacks()))?;
     allow(ti, options.mode().locks)?;
     trace::ticks::anchor();
     let path = options.path(std::process::id());
-    let (file, path) = names::create(&path, options.overwrite)
-        .map_err(|error| AgentError::of_log(&path, error))?;
+    let created = create_log(&path, &options, options.rotation());
+    let (file, path) = created.map_err(|error| AgentError::of_log(&path, error))?;
     Ok(Start { ti, options, file, path })
+}
+
+/// Creates the file of a log that rotates so.
+///
+/// # Errors
+/// As [`names::create`].
+pub fn create_log(
+    path: &Path,
+    options: &Options,
+    rotation: Option<Rotation>,
+) -> io::Result<(File, PathBuf)> {
+    match rotation {
+        Some(Rotation { filenames: FileNames::Time, .. }) => names::create_after_earlier(path),
+        _ => names::create(path, options.overwrite),
+    }
+}
+
+/// Removes what is left of an earlier recording under this name, if the user wants that.
+pub fn remove_earlier(path: &Path, options: &Options, rotation: Option<Rotation>) {
+    let is_numbered = rotation.is_some_and(|it| it.filenames == FileNames::Number);
+    if is_numbered && options.overwrite {
+        names::remove_earlier(path);
+    }
 }
 
 /// Asks for what it takes to record so much of locks.
@@ -98,6 +123,7 @@ pub fn allow(ti: Ti, locks: Locks) -> Result<(), AgentError> {
     if locks == Locks::Nothing {
         return Ok(());
     }
+    spare_archives(ti, locks)?;
     ti.add_capabilities(&[
         |c: &mut jvmtiCapabilities| c.set_can_generate_monitor_events(true),
         |c| c.set_can_tag_objects(true),
@@ -109,6 +135,31 @@ pub fn allow(ti: Ti, locks: Locks) -> Result<(), AgentError> {
     match ti.capabilities().can_generate_monitor_events() {
         true => Ok(()),
         false => Err(AgentError::NoMonitors),
+    }
+}
+
+/// What is recorded where nothing else is asked for: what the JVM was started with, or else
+/// the default.
+pub fn usual_mode() -> Mode {
+    USUAL_MODE.get().copied().unwrap_or_else(|| Options::default().mode())
+}
+
+/// The first release that writes an archive of classes whatever has been changed.
+const ARCHIVES_ANY_SINCE: u32 = 21;
+
+/// Leaves classes as they are where the JVM writes them into an archive. It fails to, or
+/// crashes, if they have been changed.
+fn spare_archives(ti: Ti, locks: Locks) -> Result<(), AgentError> {
+    let Some(flags) = Flags::find(ti) else { return Ok(()) };
+    let trains = flags.trains_for_cache();
+    hooks::classes_stay(trains);
+    let is_delicate = ti.java_release().is_some_and(|release| release < ARCHIVES_ANY_SINCE);
+    match locks {
+        Locks::Trace if trains => Err(AgentError::Archives("an AOT cache")),
+        Locks::Trace if is_delicate && flags.may_archive() => {
+            Err(AgentError::Archives("an archive of its classes"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -157,6 +208,9 @@ pub fn begin(start: Start, env: *mut JNIEnv, attached: bool) -> Result<(), Agent
         let _ = std::fs::remove_file(&path);
     }
     let recorder = result?;
+    if !attached {
+        let _ = USUAL_MODE.set(options.mode());
+    }
     timed_session::set_wanted(options.enabled && options.sample_for.is_none());
     if options.enabled {
         if attached {
@@ -216,11 +270,10 @@ fn open(
         continued: false,
         metadata: metadata::collect(ti, options, told, attached),
     };
-    if options.filesize.is_some() && options.overwrite {
-        names::remove_earlier(path);
-    }
+    remove_earlier(path, options, options.rotation());
     let log = Log::start(file, path.to_owned(), header.clone(), options.rotation())
         .map_err(|error| AgentError::of_log(path, error))?;
+    log.set_template(&options.file);
     for event in [
         jvmti::JVMTI_EVENT_VM_DEATH,
         jvmti::JVMTI_EVENT_THREAD_START,
@@ -228,8 +281,6 @@ fn open(
     ] {
         ti.set_event(event, true)?;
     }
-    // Fails before JDK 21, where there are none.
-    let _ = ti.set_event(jvmti::JVMTI_EVENT_VIRTUAL_THREAD_END, true);
     // Not all JVMs tell, and the metadata say so. The end first: a beginning has one then.
     for event in
         [jvmti::JVMTI_EVENT_GARBAGE_COLLECTION_FINISH, jvmti::JVMTI_EVENT_GARBAGE_COLLECTION_START]

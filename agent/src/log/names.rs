@@ -1,5 +1,10 @@
 //! Names of the log's files: `report.log` is written to, `report.log.0`,
-//! `report.log.1`, ... are the earlier ones, in this order.
+//! `report.log.1`, ... are the earlier ones, in this order. By time they are called
+//! `report.log.20261121-104900.0`.
+
+mod family;
+
+pub use family::{Earlier, Family, archived_by_time, keep_within, remove_log};
 
 use std::{
     fs::{File, OpenOptions},
@@ -38,10 +43,79 @@ pub fn create(path: &Path, overwrite: bool) -> io::Result<(File, PathBuf)> {
     locked(open_new(&own)?, &own)
 }
 
+/// Opens the file that a log goes on in: under this name, or under the first one with a
+/// number in it that is not taken. Files that are there stay as they are.
+///
+/// # Errors
+/// As `open(2)`, or when all such names are taken.
+pub fn create_unused(path: &Path) -> io::Result<(File, PathBuf)> {
+    let mut error = io::ErrorKind::AlreadyExists.into();
+    for number in 1..=MOST_UNUSED {
+        let path =
+            if number == 1 { path.to_owned() } else { with_word(path, &format!("-{number}")) };
+        match open_new(&path) {
+            Ok(file) => return locked(file, &path),
+            Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => error = reason,
+            Err(reason) => return Err(reason),
+        }
+    }
+    Err(error)
+}
+
+/// As many names are tried.
+const MOST_UNUSED: u32 = 1000;
+
+/// The name of a log that nobody has named, where every user may write.
+pub fn usual() -> PathBuf {
+    PathBuf::from(format!("/tmp/tyrion-{}.log", std::process::id()))
+}
+
+/// The same for a log whose files are named by time: what is there already is of an earlier
+/// recording, and gets such a name.
+///
+/// # Errors
+/// As [`create`].
+pub fn create_after_earlier(path: &Path) -> io::Result<(File, PathBuf)> {
+    set_aside(path)?;
+    create(path, false)
+}
+
+/// Gives a log that no JVM writes to the name of an earlier file.
+fn set_aside(path: &Path) -> io::Result<()> {
+    let is_ours = path.symlink_metadata().is_ok() && is_log_or_empty(path)? && is_free(path)?;
+    let Some(began_ns) = is_ours.then(|| began_ns(path)).transpose()? else { return Ok(()) };
+    let Some(began_ns) = began_ns else { return std::fs::remove_file(path) };
+    let names = (0..=u32::MAX).map(|number| archived_by_time(path, began_ns, number));
+    match names.into_iter().find(|name| name.symlink_metadata().is_err()) {
+        Some(free) => std::fs::rename(path, free),
+        None => Ok(()),
+    }
+}
+
+/// When a log began, Unix time in ns; `None` where there is not even a header.
+fn began_ns(path: &Path) -> io::Result<Option<u64>> {
+    let mut start = Vec::new();
+    let file = open_existing(path, OpenOptions::new().read(true))?;
+    file.take(header::BLOCK as u64).read_to_end(&mut start)?;
+    let at = header::field::WALL_NS;
+    let field = start.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
+    Ok(field.map(u64::from_le_bytes))
+}
+
 /// The name that a log gets where another process writes to the one of its name.
 pub fn own(path: &Path) -> PathBuf {
+    with_part(path, &std::process::id().to_string())
+}
+
+/// A name with another part before its ending.
+fn with_part(path: &Path, part: &str) -> PathBuf {
+    with_word(path, &format!(".{part}"))
+}
+
+/// The same path with this before the ending of its name.
+fn with_word(path: &Path, word: &str) -> PathBuf {
     let mut name = path.file_stem().unwrap_or_default().to_os_string();
-    name.push(format!(".{}", std::process::id()));
+    name.push(word);
     if let Some(extension) = path.extension() {
         name.push(".");
         name.push(extension);
@@ -88,15 +162,6 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.push(".");
     name.push(suffix);
     name.into()
-}
-
-/// Removes a file if it is a log that nobody writes to.
-fn remove_log(path: &Path) {
-    let is_ours = is_log_or_empty(path).unwrap_or(false) && is_free(path).unwrap_or(false);
-    if is_ours {
-        // What cannot be removed is an error when its name is needed.
-        let _ = std::fs::remove_file(path);
-    }
 }
 
 fn open_new(path: &Path) -> io::Result<File> {
@@ -164,6 +229,19 @@ mod tests {
         assert!(error.contains("control characters"), "{error}");
     }
 
+    #[test]
+    fn a_log_goes_on_beside_what_is_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let wanted = dir.path().join("a.log");
+        let names = ["a.log", "a-2.log", "a-3.log"].map(|name| dir.path().join(name));
+        for name in &names {
+            assert_eq!(&create_unused(&wanted).unwrap().1, name);
+            std::fs::write(name, "precious").unwrap();
+        }
+        assert!(names.iter().all(|name| std::fs::read(name).unwrap() == b"precious"));
+        assert!(create_unused(&dir.path().join("no/a.log")).is_err());
+    }
+
     /// Opening a FIFO would have the JVM wait when it starts; replacing a link
     /// such as /dev/stdout would take it from everybody.
     #[test]
@@ -181,6 +259,32 @@ mod tests {
             assert!(at(name).symlink_metadata().is_ok(), "{name} is still there");
         }
         assert!(create(&at("old.log"), true).is_ok());
+    }
+
+    #[test]
+    fn an_earlier_recording_gets_the_name_of_its_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let began_ns: u64 = 1_795_258_140_123_456_789;
+        let mut block = vec![0; header::BLOCK];
+        block[..header::MAGIC.len()].copy_from_slice(&header::MAGIC);
+        block[header::field::WALL_NS..][..8].copy_from_slice(&began_ns.to_le_bytes());
+        for nth in ["0", "1"] {
+            std::fs::write(at("a.log"), &block).unwrap();
+            assert_eq!(create_after_earlier(&at("a.log")).unwrap().1, at("a.log"));
+            let aside = at(&format!("a.log.20261121-104900.{nth}"));
+            assert_eq!(std::fs::read(aside).unwrap(), block);
+            std::fs::remove_file(at("a.log")).unwrap();
+        }
+        // Nothing is in it.
+        std::fs::write(at("a.log"), "").unwrap();
+        let (_writing, path) = create_after_earlier(&at("a.log")).unwrap();
+        assert_eq!(path, at("a.log"));
+        let (_other, path) = create_after_earlier(&at("a.log")).unwrap();
+        assert_eq!(path, own(&at("a.log")), "a JVM writes to the other one");
+        std::fs::write(at("b.log"), "precious").unwrap();
+        assert!(create_after_earlier(&at("b.log")).is_err());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 5);
     }
 
     #[test]

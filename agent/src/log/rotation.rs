@@ -1,7 +1,8 @@
 //! The log: one file, or, with `filesize`, one after another.
 //!
-//! As GC logs have it, `report.log` is written to; when it is long enough it
-//! becomes `report.log.0`, `.1`, ..., and the oldest are removed. A helper
+//! As GC logs have it, `report.log` is written to; when it is long enough, or has been
+//! written to for long enough, it becomes `report.log.0`, `.1`, ..., or gets the name of
+//! its time, and the oldest are removed. A helper
 //! thread prepares the next file ahead and switches: from then on
 //! [`Log::generation_number`] is another one, and whoever begins an event sees
 //! that and goes over to the new [`Generation`]. Those in the middle of an event
@@ -13,6 +14,7 @@
 //! long as any still has ids of the generation before, the dictionary of that one
 //! says what they stand for, and until then there is no further switch.
 
+mod kept;
 mod room;
 
 use crate::{
@@ -23,19 +25,19 @@ use crate::{
         names,
     },
     message::say,
-    options::Rotation,
+    options::{FileNames, Rotation},
     spawn,
     sync::{lock, try_lock_for},
 };
+use kept::Kept;
 use std::{
-    collections::VecDeque,
     fs::File,
     io,
     path::{Path, PathBuf},
     sync::{
         Arc, Condvar, Mutex, OnceLock,
         atomic::{
-            AtomicBool, AtomicU32, AtomicUsize,
+            AtomicBool, AtomicU32, AtomicU64, AtomicUsize,
             Ordering::{Acquire, Relaxed, Release},
         },
     },
@@ -74,11 +76,16 @@ pub struct Log {
     number: AtomicU32,
     dead: AtomicBool,
     closed: AtomicBool,
-    /// Why there is no room for more, as long as there is none.
+    /// Why nothing more can be written for now, if that is so.
     lack: Mutex<Option<String>>,
-    /// There is room again, or the log has ended.
+    /// When the user was last told that a file was deleted, monotonic ns; 0: never.
+    deletion_told_ns: AtomicU64,
+    /// The lack may have ended, or the log has.
     lack_ends: Condvar,
+    /// It cannot end before the log goes on in another file.
+    lost: AtomicBool,
     prepared: Mutex<Option<Prepared>>,
+    kept: Mutex<Kept>,
     leftovers: Mutex<Leftovers>,
     /// How many generations are not finished, besides the current one.
     unfinished: AtomicUsize,
@@ -99,8 +106,6 @@ struct Prepared {
 #[derive(Default)]
 struct Leftovers {
     ending: Vec<Ending>,
-    /// Files that are not kept.
-    surplus: Vec<PathBuf>,
 }
 
 /// A generation that nothing more is written to.
@@ -113,8 +118,6 @@ struct Ending {
 /// What the helper thread keeps for itself.
 #[derive(Default)]
 struct Helper {
-    /// The earlier files, the oldest first.
-    archived: VecDeque<PathBuf>,
     /// Not before this there is another attempt.
     retry_at: Option<Instant>,
     /// Whether the user knows that there is no next file.
@@ -148,8 +151,11 @@ impl Log {
             dead: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             lack: Mutex::default(),
+            deletion_told_ns: AtomicU64::new(0),
             lack_ends: Condvar::new(),
+            lost: AtomicBool::new(false),
             prepared: Mutex::default(),
+            kept: Mutex::default(),
             leftovers: Mutex::default(),
             unfinished: AtomicUsize::new(0),
             tidy: Condvar::new(),
@@ -227,7 +233,7 @@ impl Log {
         self.closed.load(Relaxed)
     }
 
-    /// Whether the log can no longer be written on.
+    /// Whether recording has stopped for good.
     pub fn is_dead(&self) -> bool {
         self.dead.load(Relaxed)
     }
@@ -259,8 +265,8 @@ impl Log {
         self.tidy.notify_one();
         self.lack_ends.notify_one();
         let _tidied = try_lock_for(&self.tidying, Duration::from_secs(1));
-        let mut leftovers = lock(&self.leftovers);
-        leftovers.remove_surplus();
+        self.remove_surplus();
+        let leftovers = lock(&self.leftovers);
         for ending in &leftovers.ending {
             ending.generation.log.close(ending.end_ns);
         }
@@ -280,9 +286,9 @@ impl Log {
     /// What the helper thread does for ever: keeps the file ahead of its
     /// writers, and switches to the next one. `go_over` has lanes and waits go
     /// over from one generation to another, and says whether all have. `each` gets
-    /// the current one time and again, and whether there is no room for more: recording
+    /// the current one time and again, and whether nothing more can be written: recording
     /// is to pause then. Returns when the log is closed, or with the reason why it
-    /// cannot be written on.
+    /// cannot be kept.
     pub fn keep(
         &self,
         go_over: impl Fn(&Arc<Generation>, &Arc<Generation>) -> bool,
@@ -334,23 +340,21 @@ impl Log {
                 drop_prepared(lock(&self.prepared).take());
                 return None;
             }
-            if let Err(reason) = self.tend(&current) {
-                let is_replaced = self.replace_deleted(&mut helper, &current);
-                if is_replaced == Some(true) {
-                    continue;
-                }
-                if is_replaced.is_none() {
-                    self.give_up();
-                    drop_prepared(lock(&self.prepared).take());
-                    return Some(reason.to_string());
+            if !self.is_lost()
+                && let Err(reason) = self.tend(&current)
+            {
+                match self.replace_deleted(&current) {
+                    Some(true) => continue,
+                    Some(false) => {}
+                    None => self.lose(&current, &reason),
                 }
             }
             each(&current, self.lacks_room());
             self.leave_previous(&current, &go_over);
-            if self.answer_wanted(&mut helper, &current, &mut tidied) {
+            if self.answer_wanted(&current, &mut tidied) {
                 continue;
             }
-            if let Some(rotation) = self.rotation() {
+            if let Some(rotation) = self.rotation().filter(|_| !self.is_lost()) {
                 self.rotate(&mut helper, &current, rotation);
             }
         }
@@ -396,11 +400,6 @@ impl Log {
         }
     }
 
-    fn remove_surplus(&self) {
-        let surplus = std::mem::take(&mut lock(&self.leftovers).surplus);
-        Leftovers { surplus, ..Leftovers::default() }.remove_surplus();
-    }
-
     /// What the other helper does for ever: it ends and removes files.
     fn keep_tidy(&self) {
         while !self.is_closed() && !self.is_dead() {
@@ -418,12 +417,13 @@ impl Log {
     }
 
     fn rotate(&self, helper: &mut Helper, current: &Arc<Generation>, rotation: Rotation) {
-        if !current.log.is_nearly_full() || !helper.may_try() {
+        let is_due = rotation.filetime.is_some_and(|most| self.is_written_for(most));
+        if !(is_due || current.log.is_nearly_full()) || !helper.may_try() {
             return;
         }
         let result = self.prepare(current.number + 1, rotation).and_then(|()| {
-            let now = self.may_switch() && current.log.is_full();
-            if now { self.switch(helper, current) } else { Ok(()) }
+            let now = self.may_switch() && (is_due || current.log.is_full());
+            if now { self.switch(current) } else { Ok(()) }
         });
         match result {
             Ok(()) => helper.retry_at = None,
@@ -438,11 +438,14 @@ impl Log {
                 }
             }
         }
-        while helper.archived.len() >= rotation.filecount {
-            let Some(oldest) = helper.archived.pop_front() else { return };
-            lock(&self.leftovers).surplus.push(oldest);
-            self.tidy.notify_one();
-        }
+    }
+
+    /// Whether the current file has been written to for so long. While nothing is recorded
+    /// it goes on: files with nothing in them would have others removed.
+    fn is_written_for(&self, most: Duration) -> bool {
+        let header = lock(&self.header);
+        let for_ns = clock::now_ns().saturating_sub(header.mono_ns);
+        header.state == RecordingState::Recording && Duration::from_nanos(for_ns) >= most
     }
 
     fn prepare(&self, number: u32, rotation: Rotation) -> io::Result<()> {
@@ -469,14 +472,14 @@ impl Log {
         header.clone()
     }
 
-    fn switch(&self, helper: &mut Helper, current: &Arc<Generation>) -> io::Result<()> {
+    fn switch(&self, current: &Arc<Generation>) -> io::Result<()> {
         let mut prepared = lock(&self.prepared);
         if self.is_closed() {
             return Ok(());
         }
         let Some(Prepared { log, path }) = prepared.take() else { return Ok(()) };
         let number = current.number + 1;
-        if let Err(error) = self.rename(helper, current.number, &path) {
+        if let Err(error) = self.rename(current.number, &path) {
             *prepared = Some(Prepared { log, path });
             return Err(error);
         }
@@ -498,33 +501,30 @@ impl Log {
             self.number.store(number, Release);
             generation
         };
+        self.tidy.notify_one();
         if let Some(run) = self.on_switch.get() {
             run(&generation);
         }
     }
 
     /// Gives the current file its number and the next one its name.
-    fn rename(&self, helper: &mut Helper, number: u32, next: &Path) -> io::Result<()> {
+    fn rename(&self, number: u32, next: &Path) -> io::Result<()> {
         let path = self.path();
-        let numbers = number..=u32::MAX;
-        let free = numbers.map(|n| names::archived(&path, n)).find(|path| !path.exists());
-        let archived = free.unwrap_or_else(|| names::archived(&path, number));
+        let began_ns = lock(&self.header).wall_ns;
+        let is_by_time = self.rotation().is_some_and(|it| it.filenames == FileNames::Time);
+        let name = |number| match is_by_time {
+            true => names::archived_by_time(&path, began_ns, number),
+            false => names::archived(&path, number),
+        };
+        let free = (number..=u32::MAX).map(name).find(|path| !path.exists());
+        let archived = free.unwrap_or_else(|| name(number));
         match std::fs::rename(&path, &archived) {
-            Ok(()) => helper.archived.push_back(archived),
+            Ok(()) => self.note_archived(archived),
             // Somebody has moved it, and keeps it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
         std::fs::rename(next, &path)
-    }
-}
-
-impl Leftovers {
-    fn remove_surplus(&mut self) {
-        for path in self.surplus.drain(..) {
-            // The user may have moved it away.
-            let _ = std::fs::remove_file(path);
-        }
     }
 }
 

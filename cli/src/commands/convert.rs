@@ -64,7 +64,7 @@ pub struct ConvertArgs {
     /// [default: a name that depends on the format, in the current folder]
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// Logs to read; several become one profile, - is stdin
+    /// Logs to read, or folders of logs; several become one profile, - is stdin
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
     #[command(flatten)]
@@ -103,11 +103,11 @@ fn about(format: &Format) -> String {
 pub fn run(args: ConvertArgs) -> CommandResult {
     args.style.check(args.to)?;
     check_grouping(&args)?;
-    let filter = args.filters.filter(Kinds::contention())?;
+    let mut filter = args.filters.filter(Kinds::contention())?;
     args.style.check_filter(&filter)?;
     // What cannot be written is refused before anything is read.
     targets(&args, &args.style)?;
-    let logs = logs::open_all(&args.logs, &args.inputs)?;
+    let logs = logs::open_filtered(&args.logs, &args.inputs, &mut filter, args.filters.last_ns())?;
     args.inputs.tell_unused(logs.iter());
     args.style.check_logs(&logs)?;
     let style = args.style.of_logs(&logs);

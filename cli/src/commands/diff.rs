@@ -109,7 +109,8 @@ pub fn run(args: DiffArgs) -> CommandResult {
     let (before, after) = args.sides()?;
     args.check()?;
     let filter = args.filters.filter(Kinds::contention())?;
-    let read = |paths: &[PathBuf]| logs::open_all(paths, &args.inputs);
+    let read =
+        |paths: &[PathBuf]| logs::open_filtered(paths, &args.inputs, &mut filter.clone(), None);
     let (before, after) = (read(before)?, read(after)?);
     args.inputs.tell_unused(before.iter().chain(&after));
     tyrion_model::identity::agree_on_sides([&before, &after]);

@@ -249,9 +249,11 @@ impl Push<'_> {
     /// once.
     fn earlier(&mut self, newest: &Recording) -> Result<Vec<PushFile>, Failure> {
         let before = logs::file_number(newest);
-        let paths = logs::numbered(&*self.files, &self.path);
+        let mut paths = logs::numbered(&*self.files, &self.path);
+        // Where they have times, those of earlier recordings come first.
+        paths.sort_by_key(|path| logs::file_order(path));
         let path_of =
-            |number: u32| paths.iter().find(|path| logs::name_number(path) == Some(number));
+            |number: u32| paths.iter().rfind(|path| logs::name_number(path) == Some(number));
         let (mut found, mut gone) = (Vec::new(), Vec::new());
         for number in (self.state.first()..before).filter(|it| !self.state.is_done(*it)) {
             let file = path_of(number).map(|path| read(&*self.files, path));

@@ -91,7 +91,7 @@ pub(super) fn record(
         Some(line) => (&line[..], Reach::Path),
         None => (command, Reach::All),
     };
-    if reach == Reach::All {
+    if reach == Reach::All && !options.keeps_earlier() {
         // Several JVMs may come: the first gets the name, the others their process
         // id in it, and none overwrites another's.
         remove_earlier(&log)?;

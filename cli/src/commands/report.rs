@@ -41,6 +41,7 @@ const EXAMPLES: &str = "Examples:
   tyrion report --section tree --packages com.acme --interval 15m samples.log
   tyrion report --section lines --top 10 --state running,blocked samples.log
   tyrion report --since 30s --until 90s --thread '^http-' monday.log tuesday.log
+  tyrion report --last 10m /var/log/acme         # of all logs in that folder
   tyrion report --fail-if 'p99_wait_ns > 5ms' --fail-if 'deadlocks > 0' locks.log";
 
 fn after_help() -> String {
@@ -54,7 +55,7 @@ pub(super) const PAGE: &str = "report.html";
 #[derive(Args, Debug)]
 #[command(after_help = after_help())]
 pub struct ReportArgs {
-    /// Logs to read; several become one report, - is stdin
+    /// Logs to read, or folders of logs; several become one report, - is stdin
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
     /// Write one JSON object, described in docs/report-json.md
@@ -91,9 +92,9 @@ impl ReportArgs {
 /// Reports on logs.
 pub fn run(args: ReportArgs) -> CommandResult {
     args.conditions.of_one_recording()?;
-    let filter = args.filters.filter(Kinds::contention())?;
+    let mut filter = args.filters.filter(Kinds::contention())?;
     let target = target(&args);
-    let logs = logs::open_all(&args.logs, &args.inputs)?;
+    let logs = logs::open_filtered(&args.logs, &args.inputs, &mut filter, args.filters.last_ns())?;
     args.inputs.tell_unused(logs.iter());
     target.spare_logs()?;
     let bar = progress::bar(work_bytes(&logs), "reading");

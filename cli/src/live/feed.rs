@@ -6,6 +6,7 @@ use crate::{
     outcome::Failure,
 };
 use std::{
+    cmp::Reverse,
     fs::File,
     io::{BufRead, BufReader, Read},
     os::unix::fs::{FileExt, MetadataExt},
@@ -241,7 +242,8 @@ impl Feed {
         };
         let mut paths = logs::numbered(&*self.paths, &self.path);
         paths.retain(|path| logs::name_number(path).is_some_and(|number| number > newest.number));
-        paths.sort_by_key(|path| logs::name_number(path));
+        // Where they have times, others may be of earlier recordings.
+        paths.sort_by_key(|path| Reverse(logs::file_order(path)));
         let paths = paths.into_iter().take(MOST_NEXT).chain([self.path.clone()]);
         let open = |path: PathBuf| {
             let file = self.paths.open(&path).ok()?;

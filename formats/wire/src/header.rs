@@ -14,6 +14,8 @@ pub const METADATA_AT: usize = 256;
 
 /// Offsets of the fields that the agent changes, or looks at, while it records.
 pub mod field {
+    /// `u64`: Unix time of the start, ns.
+    pub const WALL_NS: usize = 16;
     /// `u64`: monotonic time of the start, ns.
     pub const MONO_NS: usize = 24;
     /// `u64`: monotonic time of the orderly end, 0 before it.
@@ -120,7 +122,7 @@ impl Header {
         le::put(&mut block, 0, &MAGIC);
         le::put(&mut block, 8, &self.version.to_le_bytes());
         le::put(&mut block, 12, &(len as u32).to_le_bytes());
-        le::put(&mut block, 16, &self.wall_ns.to_le_bytes());
+        le::put(&mut block, field::WALL_NS, &self.wall_ns.to_le_bytes());
         le::put(&mut block, field::MONO_NS, &self.mono_ns.to_le_bytes());
         le::put(&mut block, field::END_NS, &self.end_ns.to_le_bytes());
         le::put(&mut block, field::USED_LEN, &self.used_len.to_le_bytes());
@@ -168,7 +170,7 @@ impl Header {
         Ok(Header {
             version,
             header_len,
-            wall_ns: u64_at(16)?,
+            wall_ns: u64_at(field::WALL_NS)?,
             mono_ns: u64_at(field::MONO_NS)?,
             end_ns: u64_at(field::END_NS)?,
             used_len: u64_at(field::USED_LEN)?,

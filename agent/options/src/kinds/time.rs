@@ -6,9 +6,12 @@ use std::time::Duration;
 
 /// The longest duration that can be asked for, ns.
 pub(crate) const HOUR_NS: u64 = 3_600_000_000_000;
+/// A day, ns.
+pub(crate) const DAY_NS: u64 = 24 * HOUR_NS;
 
 /// The units, the longest first.
-const UNITS: [(&str, u64); 8] = [
+const UNITS: [(&str, u64); 9] = [
+    ("d", DAY_NS),
     ("h", HOUR_NS),
     ("m", 60_000_000_000),
     ("s", 1_000_000_000),
@@ -105,6 +108,36 @@ impl Kind for Length {
     }
 }
 
+/// A long duration within limits, such as the age of a file.
+pub(crate) struct Span {
+    pub from_ns: u64,
+    pub to_ns: u64,
+}
+
+impl Kind for Span {
+    type Value = Duration;
+
+    fn read_text(&self, text: &str) -> Result<Duration, Wrong> {
+        let ns = read_ns(text).filter(|ns| (self.from_ns..=self.to_ns).contains(ns));
+        ns.map(Duration::from_nanos).ok_or_else(|| {
+            let (from, to) = (write_ns(self.from_ns), write_ns(self.to_ns));
+            Wrong::new(format!("is not a duration from {from} to {to}, like 1h or 30d"))
+        })
+    }
+
+    fn write(&self, value: &Duration) -> String {
+        Length.write(value)
+    }
+
+    fn about(&self) -> About {
+        let (from, to) = (write_ns(self.from_ns), write_ns(self.to_ns));
+        let beyond = [format!("{}ns", self.from_ns - 1), format!("{}ns", self.to_ns + 1)];
+        let refused = ["", "0", "50", "-5h", "often", &beyond[0], &beyond[1]];
+        let limits = Some(format!("from {from} to {to}"));
+        About { limits, ..about(Form::One, &["12h", &from, &to], &refused) }
+    }
+}
+
 /// Below which duration waits are folded.
 pub(crate) struct ThresholdKind;
 
@@ -156,14 +189,15 @@ mod tests {
             ("2s", 2_000_000_000),
             ("1m30s", 90_000_000_000),
             ("1h", HOUR_NS),
+            ("1d12h", 36 * HOUR_NS),
             ("99999999999999999999s", u64::MAX),
         ] {
             assert_eq!(read_ns(text), Some(ns), "{text}");
         }
-        for text in ["", "5", "ms", "-1ms", "1e3s", "5 s", "1ms5", "1.2.3s", "5d", "s5"] {
+        for text in ["", "5", "ms", "-1ms", "1e3s", "5 s", "1ms5", "1.2.3s", "5w", "s5"] {
             assert_eq!(read_ns(text), None, "{text}");
         }
-        for text in ["50ms", "1h", "90s", "1500us", "7ns", "5m"] {
+        for text in ["50ms", "1h", "30d", "90s", "1500us", "7ns", "5m"] {
             assert_eq!(write_ns(read_ns(text).unwrap()), text);
         }
         assert_eq!(write_ns(0), "0");

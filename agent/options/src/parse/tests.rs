@@ -4,9 +4,9 @@ use super::*;
 use crate::{
     kinds::Form,
     table::SampleOptions,
-    values::{Locks, Threshold, Walk},
+    values::{FileNames, Locks, Threshold, Walk},
 };
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 #[test]
 fn reads_every_key() {
@@ -46,7 +46,7 @@ fn reads_what_is_sampled() {
 fn reads_rotation() {
     let rotation = |text: &str| {
         let rotation = Options::parse(text).unwrap().rotation();
-        rotation.map(|rotation| (rotation.filesize, rotation.filecount))
+        rotation.map(|rotation| (rotation.filesize, rotation.filecount.unwrap()))
     };
     assert_eq!(rotation(""), None);
     assert_eq!(rotation("filesize=64k"), Some((65536, 5)));
@@ -55,6 +55,52 @@ fn reads_rotation() {
     assert_eq!(rotation("filesize=3M"), Some((3 << 20, 5)));
     let message = Options::parse("filecount=3").unwrap_err().message;
     assert_eq!(message, "filecount needs filesize, as in filesize=64m");
+}
+
+#[test]
+fn reads_what_is_right_for_a_year() {
+    let parse = |text: &str| Options::parse(text).unwrap();
+    let year = parse("filesize=64m,filetime=1h,filenames=time,maxsize=4g,maxage=30d");
+    let asked = Rotation {
+        filesize: 64 << 20,
+        filecount: None,
+        filetime: Some(Duration::from_secs(3600)),
+        filenames: FileNames::Time,
+        maxsize: Some(4 << 30),
+        maxage: Some(Duration::from_secs(30 * 86_400)),
+    };
+    assert_eq!(year.rotation(), Some(asked));
+    let counted = parse("filesize=64m,maxage=1h30m,filecount=7").rotation().unwrap();
+    assert_eq!((counted.filecount, counted.maxage), (Some(7), Some(Duration::from_secs(5400))));
+    let logged = [
+        ("filesize", "67108864"),
+        ("filetime", "1h"),
+        ("filenames", "time"),
+        ("maxsize", "4294967296"),
+        ("maxage", "30d"),
+    ];
+    let logged = logged.map(|(key, value)| (key, value.to_owned()));
+    assert_eq!(asked.in_force(), logged);
+    assert!(logged.iter().all(|pair| year.in_force().contains(pair)), "{:?}", year.in_force());
+    assert!(!year.in_force().iter().any(|(key, _)| *key == "filecount"));
+    // What is not given stays.
+    assert_eq!(parse("").rotation_after(Some(asked)), Some(asked));
+    let changed = parse("filesize=1m,maxage=2d").rotation_after(Some(asked)).unwrap();
+    let two_days = Some(Duration::from_secs(2 * 86_400));
+    assert_eq!(changed, Rotation { filesize: 1 << 20, maxage: two_days, ..asked });
+    let changed = parse("filesize=64m,filecount=9,filenames=number").rotation_after(Some(asked));
+    let expected = Rotation { filecount: Some(9), filenames: FileNames::Number, ..asked };
+    assert_eq!(changed, Some(expected));
+    for (bad, said) in [
+        ("maxage=1d", "maxage needs filesize"),
+        ("filesize=64m,maxsize=63m", "use filesize at least"),
+        ("filesize=64m,filetime=10", "is not a duration from 1s to 365d"),
+        ("filesize=64m,maxage=11y", "is not a duration from 1s to 3650d"),
+        ("filesize=64m,filenames=date", "is neither number nor time"),
+    ] {
+        let message = Options::parse(bad).unwrap_err().message;
+        assert!(message.contains(said), "{bad}: {message}");
+    }
 }
 
 #[test]

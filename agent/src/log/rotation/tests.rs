@@ -38,11 +38,24 @@ struct World {
     threads: Threads,
 }
 
+fn rotation(filecount: Option<usize>) -> Rotation {
+    Rotation {
+        filesize: 64 << 10,
+        filecount,
+        filetime: None,
+        filenames: FileNames::Number,
+        maxsize: None,
+        maxage: None,
+    }
+}
+
 impl World {
     fn new(folder: &Path, filecount: usize) -> World {
-        let path = folder.join("test.log");
-        let (file, path) = names::create(&path, true).unwrap();
-        let rotation = Rotation { filesize: 64 << 10, filecount };
+        World::rotating(folder, rotation(Some(filecount)))
+    }
+
+    fn rotating(folder: &Path, rotation: Rotation) -> World {
+        let (file, path) = names::create(&folder.join("test.log"), true).unwrap();
         let log = Log::start(file, path, header(), Some(rotation)).unwrap();
         World { log, lanes: Lanes::default(), threads: Threads::new() }
     }
@@ -454,4 +467,94 @@ fn without_a_folder_for_more_files_it_becomes_longer() {
     let read = Read::open(&folder.path().join("test.log"));
     assert_eq!((read.waits.len(), read.counted.contention.dropped), (30_000, 0));
     assert_eq!(std::fs::read(folder.path().join("test.log.next")).unwrap(), b"precious");
+}
+
+/// Waits until something is so: whether it is. A panic would leave the helper at work.
+fn await_so(is_so: impl Fn() -> bool) -> bool {
+    let begin = Instant::now();
+    while !is_so() && begin.elapsed() < Duration::from_secs(120) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    is_so()
+}
+
+/// The names of all files there.
+fn names_in(folder: &Path) -> Vec<String> {
+    let name = |entry: io::Result<std::fs::DirEntry>| entry.unwrap().file_name();
+    let names = std::fs::read_dir(folder).unwrap().map(name);
+    let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// A file begins when it is time, not while nothing is recorded; its name tells when it
+/// began; what an earlier recording has left counts.
+#[test]
+fn files_are_named_by_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str| std::fs::write(folder.path().join(name), header::MAGIC).unwrap();
+    for name in ["test.log.20200101-000000.7", "test.log.20200102-000000.0", "test.99.log"] {
+        put(name);
+    }
+    std::fs::write(folder.path().join("test.log.20200101-000000.8"), "precious").unwrap();
+    let limits = Rotation {
+        filetime: Some(Duration::from_millis(300)),
+        filenames: FileNames::Time,
+        ..rotation(Some(5))
+    };
+    let world = World::rotating(folder.path(), limits);
+    world.log.set_template(Path::new("/elsewhere/test.log"));
+    world.log.set_state(RecordingState::Paused);
+    let while_paused = std::thread::scope(|scope| {
+        let kept = scope.spawn(|| world.keep());
+        std::thread::sleep(Duration::from_millis(700));
+        let while_paused = world.log.generation_number();
+        world.log.set_state(RecordingState::Recording);
+        let is_there = await_so(|| world.log.generation_number() > 1);
+        let is_within = await_so(|| names_in(folder.path()).len() <= 5);
+        world.log.close();
+        assert_eq!(kept.join().unwrap(), None);
+        (while_paused, is_there, is_within)
+    });
+    assert_eq!(while_paused, (0, true, true));
+    let left = names_in(folder.path());
+    assert!(left.len() <= 5, "{left:?}");
+    assert!(left.contains(&"test.log.20200101-000000.8".to_owned()), "no log, so it stays");
+    assert!(!left.iter().any(|name| name.ends_with("00.7") || name.contains("20200102")));
+    let is_own = |name: &&String| name.starts_with("test.log.2") && !name.contains(".2020");
+    let own: Vec<&String> = left.iter().filter(is_own).collect();
+    assert!(!own.is_empty(), "{left:?}");
+    for name in own {
+        let bytes = std::fs::read(folder.path().join(name)).unwrap();
+        let header = Header::decode(&bytes).unwrap();
+        let path = folder.path().join("test.log");
+        let number = header.metadata(FILE_NUMBER).unwrap().parse().unwrap();
+        let expected = names::archived_by_time(&path, header.wall_ns, number);
+        assert_eq!(expected.file_name().unwrap().to_str().unwrap(), name);
+    }
+}
+
+#[test]
+fn old_files_are_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let maxage = Some(Duration::from_millis(1));
+    let world = World::rotating(folder.path(), Rotation { maxage, ..rotation(None) });
+    let (lane, thread) = (world.lanes.take(), world.thread(1));
+    let are_gone = std::thread::scope(|scope| {
+        let kept = scope.spawn(|| world.keep());
+        while world.log.generation_number() < 3 {
+            world.event(&lane, &thread, |generation, lane, _| {
+                let pending = world.begin(generation, 1, &["a"], 0);
+                world.end(generation, lane, &thread, pending);
+            });
+            std::thread::sleep(Duration::from_micros(20));
+        }
+        // Looked at again and again, though no other file begins.
+        let is_earlier = |name: &String| name != "test.log" && !name.ends_with(".next");
+        let are_gone = await_so(|| !names_in(folder.path()).iter().any(is_earlier));
+        world.log.close();
+        assert_eq!(kept.join().unwrap(), None);
+        are_gone
+    });
+    assert!(are_gone, "{:?}", names_in(folder.path()));
 }

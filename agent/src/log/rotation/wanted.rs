@@ -1,8 +1,9 @@
 //! The log goes on in another file because the user wants that, or has deleted the
 //! one that was written to.
 
-use super::{Helper, Log, names, set_metadata};
+use super::{Log, names, set_metadata};
 use crate::{
+    clock,
     log::{Generation, LogFile, file::Trouble},
     message::say,
     options::Rotation,
@@ -14,6 +15,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc,
+        atomic::Ordering::Relaxed,
         mpsc::{self, RecvTimeoutError, SyncSender},
     },
     time::Duration,
@@ -21,6 +23,9 @@ use std::{
 
 /// How long the switch may take: threads in the middle of an event go over first.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often the user is told that files are deleted, at most.
+const DELETIONS_TOLD_EVERY_NS: u64 = 60_000_000_000;
 
 /// What the user wants of the log.
 pub(super) struct Wanted {
@@ -46,6 +51,8 @@ impl Log {
         let path = file.as_ref().map(|(_, path)| path.clone());
         let (answer, answered) = mpsc::sync_channel(1);
         *lock(&self.wanted) = Some(Wanted { file, rotation, answer });
+        // Whoever waits for room has something else to do.
+        self.lack_ends.notify_one();
         let mut result = answered.recv_timeout(PATIENCE);
         let is_late = matches!(result, Err(RecvTimeoutError::Timeout));
         let is_taken_back = is_late && lock(&self.wanted).take().is_some();
@@ -66,7 +73,6 @@ impl Log {
     /// Does what the user wants, if anything: whether there was a switch.
     pub(super) fn answer_wanted(
         &self,
-        helper: &mut Helper,
         current: &Arc<Generation>,
         tidied: &mut impl FnMut() -> io::Result<()>,
     ) -> bool {
@@ -75,7 +81,7 @@ impl Log {
         }
         let Some(wanted) = lock(&self.wanted).take() else { return false };
         let Wanted { file, rotation, answer } = wanted;
-        let result = tidied().and_then(|()| self.go_over(helper, current, file, rotation));
+        let result = tidied().and_then(|()| self.go_over(current, file, rotation));
         let is_done = result.is_ok();
         // Whoever asked may have given up.
         let _ = answer.send(result);
@@ -84,29 +90,29 @@ impl Log {
 
     /// Goes on in a new file where the one that is written to was deleted, if the log
     /// has several: whether it has, or will as soon as it can; `None` if it cannot.
-    pub(super) fn replace_deleted(
-        &self,
-        helper: &mut Helper,
-        current: &Arc<Generation>,
-    ) -> Option<bool> {
+    pub(super) fn replace_deleted(&self, current: &Arc<Generation>) -> Option<bool> {
         let rotation = self.rotation().filter(|_| current.log.is_deleted())?;
         if !self.may_switch() {
             return Some(false);
         }
-        if let Err(error) = self.go_over(helper, current, None, Some(rotation)) {
+        if let Err(error) = self.go_over(current, None, Some(rotation)) {
             // What was deleted takes its room until it is left.
             let Trouble::NoRoom(reason) = Trouble::of(&error) else { return None };
             *lock(&self.lack) = Some(reason);
             return Some(false);
         }
-        let path = self.path();
-        say(&format!("{}: the file was deleted; a new one is written", path.display()));
+        let (now_ns, told_ns) = (clock::now_ns(), self.deletion_told_ns.load(Relaxed));
+        // Whoever clears the folder again and again need not read of it each time.
+        if told_ns == 0 || now_ns.saturating_sub(told_ns) >= DELETIONS_TOLD_EVERY_NS {
+            self.deletion_told_ns.store(now_ns, Relaxed);
+            let path = self.path();
+            say(&format!("{}: the file was deleted; a new one is written", path.display()));
+        }
         Some(true)
     }
 
     fn go_over(
         &self,
-        helper: &mut Helper,
         current: &Arc<Generation>,
         file: Option<(File, PathBuf)>,
         rotation: Option<Rotation>,
@@ -120,9 +126,10 @@ impl Log {
         super::drop_prepared(prepared.take());
         let number = current.number + 1;
         let mut header = self.header_of(number);
-        if let Some(Rotation { filesize, filecount }) = rotation {
-            set_metadata(&mut header, "filesize", &filesize.to_string());
-            set_metadata(&mut header, "filecount", &filecount.to_string());
+        if let Some(rotation) = rotation {
+            for (key, value) in rotation.in_force() {
+                set_metadata(&mut header, key, &value);
+            }
         }
         let limit = rotation.map(|rotation| rotation.filesize);
         let log = match file {
@@ -130,13 +137,13 @@ impl Log {
                 let log = LogFile::start(file, &header, limit)?;
                 *lock(&self.path) = path;
                 // Those of the log before are kept.
-                helper.archived.clear();
+                self.forget_archived();
                 log
             }
             None => {
                 let (file, next) = names::create_next(&self.path())?;
                 let renamed = LogFile::start(file, &header, limit).and_then(|log| {
-                    self.rename(helper, current.number, &next)?;
+                    self.rename(current.number, &next)?;
                     Ok(log)
                 });
                 renamed.inspect_err(|_| drop(std::fs::remove_file(next)))?
@@ -145,6 +152,7 @@ impl Log {
         *lock(&self.rotation) = rotation;
         lock(&self.header).metadata = header.metadata;
         self.begin_generation(number, log);
+        self.is_found();
         Ok(())
     }
 }

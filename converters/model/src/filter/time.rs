@@ -15,9 +15,9 @@ use tyrion_formats::Recording;
 /// A moment, as a filter names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// This many ns after the log's start.
+    /// This many ns after the start of the recording, all of whose files count.
     AfterStart(u64),
-    /// This many ns before the log's end.
+    /// This many ns before the end of the recording.
     BeforeEnd(u64),
     /// A Unix time in ns.
     Wall(u64),
@@ -28,8 +28,8 @@ impl Moment {
     /// began are 0.
     pub fn in_log(self, log: &Recording) -> u64 {
         match self {
-            Moment::AfterStart(ns) => log.start_ns().saturating_add(ns),
-            Moment::BeforeEnd(ns) => log.end_ns().saturating_sub(ns),
+            Moment::AfterStart(ns) => log.whole().start.saturating_add(ns),
+            Moment::BeforeEnd(ns) => log.whole().end.saturating_sub(ns),
             Moment::Wall(ns) => {
                 let facts = log.facts();
                 let since_anchor = i128::from(ns) - i128::from(facts.start_wall_ns);

@@ -15,6 +15,7 @@ mod meanwhile;
 mod next;
 mod pinned;
 mod place;
+mod probed;
 mod served;
 mod stuck;
 mod withheld;

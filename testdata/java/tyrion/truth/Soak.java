@@ -6,8 +6,9 @@ import java.util.concurrent.locks.ReentrantLock;
 import tyrion.support.Json;
 
 /**
- * {@code soak}: goes on until its stdin ends. Threads contend for a monitor and a lock, hand work
- * over, and wait for each other; threads and class loaders come and go. The line {@code check NAME
+ * {@code soak [MILLIS]}: goes on until its stdin ends. Threads contend for a monitor and a lock, hand
+ * work over, and wait for each other; threads and class loaders come and go, each so many
+ * milliseconds (250 if not given). The line {@code check NAME
  * N} on stdin makes thread NAME wait N times for the monitor of a {@link Vault} and take one many
  * times without waiting; the truth of it comes as a line of JSON on stdout. The line {@code collect}
  * has the JVM unload the classes that are gone, and is answered by an empty line.
@@ -30,7 +31,7 @@ final class Soak implements Scenario {
         for (int i = 0; i < CONTENDERS; i++) {
             Threads.start("contender-" + i, this::contend);
         }
-        Threads.start("turnover", new Turnover(() -> isOver));
+        Threads.start("turnover", new Turnover(() -> isOver, arguments.number(0, 250)));
         System.out.println("soaking");
         BufferedReader commands = new BufferedReader(new InputStreamReader(System.in));
         int checks = 0;

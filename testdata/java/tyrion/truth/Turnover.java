@@ -12,17 +12,20 @@ import java.util.function.BooleanSupplier;
 import tyrion.support.Older;
 
 /**
- * Threads and class loaders that come and go: four times a second, ten threads run a class that a
+ * Threads and class loaders that come and go: again and again, ten threads run a class that a
  * loader of its own has defined. They contend for a monitor of that class, and take from a queue.
+ * No two threads have the same name.
  */
 final class Turnover implements Runnable {
     private static final int THREADS = 10;
-    private static final long PERIOD_MILLIS = 250;
 
     private final BooleanSupplier isOver;
+    private final long periodMillis;
+    private long started;
 
-    Turnover(BooleanSupplier isOver) {
+    Turnover(BooleanSupplier isOver, long periodMillis) {
         this.isOver = isOver;
+        this.periodMillis = periodMillis;
     }
 
     @Override
@@ -30,14 +33,14 @@ final class Turnover implements Runnable {
         while (!isOver.getAsBoolean()) {
             try {
                 once();
-                Thread.sleep(PERIOD_MILLIS);
+                Thread.sleep(periodMillis);
             } catch (ReflectiveOperationException | IOException | InterruptedException e) {
                 throw new IllegalStateException(e);
             }
         }
     }
 
-    private static void once()
+    private void once()
             throws ReflectiveOperationException, IOException, InterruptedException {
         Class<?> type = new Loader().define();
         CountDownLatch all = new CountDownLatch(THREADS);
@@ -45,7 +48,8 @@ final class Turnover implements Runnable {
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < THREADS; i++) {
             Constructor<?> body = type.getDeclaredConstructor(CountDownLatch.class, LinkedBlockingQueue.class);
-            threads.add(Threads.start("guest", (Runnable) body.newInstance(all, work)));
+            started++;
+            threads.add(Threads.start("guest-" + started, (Runnable) body.newInstance(all, work)));
         }
         all.await();
         for (int i = 0; i < THREADS; i++) {

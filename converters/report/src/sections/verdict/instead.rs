@@ -183,6 +183,13 @@ impl StateSums {
         !self.shows_waits() && self.ran() < IDLE_CORES
     }
 
+    /// Whether threads that were not idle were seen running at least as often as not.
+    fn mostly_run(&self) -> bool {
+        let others = [State::Native, State::Sleeping, State::Waiting, State::Parked];
+        let others_ns = others.iter().fold(0u64, |sum, it| sum.saturating_add(self.of_state(*it)));
+        self.of_state(State::Running) >= others_ns
+    }
+
     /// How many threads were in a state on average.
     fn threads(&self, state: State) -> f64 {
         self.of_state(state) as f64 / self.duration_ns as f64
@@ -192,7 +199,10 @@ impl StateSums {
 /// What samples and CPU time say.
 fn sampled(states: &StateSums, machine: &Machine) -> Activity {
     let want = states.threads(State::Running);
-    if machine.is_saturated() && want >= ONE_CORE {
+    // Where others have the processors, few that were seen running did next to nothing.
+    let did_much = machine.cores().is_none_or(|cores| cores >= IDLE_CORES);
+    let did_much = did_much || states.mostly_run();
+    if machine.is_saturated() && want >= ONE_CORE && did_much {
         let gets = machine.cores().unwrap_or(f64::MAX);
         // What other programs use is no fault of this one's.
         let is_own = machine.is_short_of_processors() || machine.cores().is_none();
