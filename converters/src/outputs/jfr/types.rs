@@ -139,6 +139,20 @@ const SAMPLES: FieldOf = value("samples", id::LONG, "Samples");
 const WALL_TIME: FieldOf = long("wallTime", "Wall-Clock Time", (id::TIMESPAN, NS));
 const CPU_TIME: FieldOf = long("cpuTime", "CPU Time", (id::TIMESPAN, NS));
 
+/// The fields of all samples.
+const SAMPLED: &[FieldOf] = &[
+    START,
+    SAMPLED_THREAD,
+    STACK_TRACE,
+    SAMPLED_STATE,
+    SAMPLES,
+    WALL_TIME,
+    CPU_TIME,
+    LOCK_CLASS,
+    LOCK,
+    WAIT_KIND,
+];
+
 const APPLICATION: Sort = Sort::Event(&["Java Application"]);
 const PROFILING: Sort = Sort::Event(&["Java Virtual Machine", "Profiling"]);
 const OURS: Sort = Sort::Event(&["Tyrion"]);
@@ -362,18 +376,7 @@ pub(super) const TYPES: &[TypeOf] = &[
         sort: PROFILING,
         label: "Method Profiling Sample",
         about: "Snapshot of a threads state",
-        fields: &[
-            START,
-            SAMPLED_THREAD,
-            STACK_TRACE,
-            SAMPLED_STATE,
-            SAMPLES,
-            WALL_TIME,
-            CPU_TIME,
-            LOCK_CLASS,
-            LOCK,
-            WAIT_KIND,
-        ],
+        fields: SAMPLED,
     },
     TypeOf {
         id: id::NATIVE_SAMPLE,
@@ -381,18 +384,7 @@ pub(super) const TYPES: &[TypeOf] = &[
         sort: PROFILING,
         label: "Method Profiling Sample Native",
         about: "Snapshot of a threads state when in native",
-        fields: &[
-            START,
-            SAMPLED_THREAD,
-            STACK_TRACE,
-            SAMPLED_STATE,
-            SAMPLES,
-            WALL_TIME,
-            CPU_TIME,
-            LOCK_CLASS,
-            LOCK,
-            WAIT_KIND,
-        ],
+        fields: SAMPLED,
     },
     TypeOf {
         id: id::THREAD_START,
@@ -568,18 +560,7 @@ pub(super) const TYPES: &[TypeOf] = &[
         sort: OURS,
         label: "Sample of a Waiting Thread",
         about: "Snapshot of a thread that neither ran nor was in native code",
-        fields: &[
-            START,
-            SAMPLED_THREAD,
-            STACK_TRACE,
-            SAMPLED_STATE,
-            SAMPLES,
-            WALL_TIME,
-            CPU_TIME,
-            LOCK_CLASS,
-            LOCK,
-            WAIT_KIND,
-        ],
+        fields: SAMPLED,
     },
 ];
 
