@@ -17,8 +17,6 @@ mod layout;
 mod load;
 mod metadata;
 mod names;
-mod order;
-mod own;
 pub(crate) mod park;
 mod quick;
 mod scan;

@@ -1,13 +1,14 @@
 //! Events of a chunk, with numbers of their own for threads and sites: what a worker
 //! makes of a part of it, before anything is written.
 
+mod order;
+pub(super) mod own;
+
 use super::{
     chunk::{ChunkClock, EventScan, Front, HEADER_LEN, JfrChunk},
     layout::{EventLayout, Layouts, Tells, event, slot},
     load::CpuLoad,
     metadata::{FieldValues, SLOTS, TypeTable},
-    order::{by_thread, in_order},
-    own::{self, OwnEvent},
     quick::{Quick, QuickFields, TAIL},
     scan::{RawText, squeeze},
 };
@@ -15,6 +16,8 @@ use crate::limits::{
     MAX_DAMAGE,
     jfr::{MAX_PINNED, MAX_SETTINGS},
 };
+use order::{by_thread, in_order};
+use own::OwnEvent;
 use std::{collections::HashMap, hash::Hash};
 use tyrion_wire::Outcome;
 
@@ -304,7 +307,7 @@ impl<'c, 'a> EventBlocks<'c, 'a> {
 }
 
 /// Threads that come after so many share a list of entries: each list has room to grow.
-pub(super) const OWN: usize = 256;
+const OWN: usize = 256;
 
 /// What an event tells, but for when.
 #[derive(Clone, Copy, Default)]

@@ -1,10 +1,12 @@
 //! What a chunk's keys stand for in the log that is made: each looked up once.
 
 use super::{
-    block::SiteKey,
+    block::{
+        SiteKey,
+        own::{self, OwnEvent},
+    },
     constants::{Constants, JfrThread},
     layout::Tells,
-    own::{self, OwnEvent},
     park::park,
     scan::within,
     state::{ON_CPU, state},

@@ -70,6 +70,20 @@ pub(super) fn end(out: &mut Vec<u8>, at: usize) {
     out.splice(at..at + LEN_BYTES, told);
 }
 
+/// Adds an event of a type that began at a time; `fields` adds what comes behind that.
+#[inline]
+pub(super) fn event(
+    bytes: &mut Vec<u8>,
+    of: u64,
+    start_ns: u64,
+    fields: impl FnOnce(&mut Vec<u8>),
+) {
+    let at = begin(bytes, of);
+    number(bytes, start_ns);
+    fields(bytes);
+    end(bytes, at);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

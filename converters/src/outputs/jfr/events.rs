@@ -2,10 +2,9 @@
 
 use super::{
     super::held::{HeldName, function, held},
-    bytes::number,
+    bytes::{self, number},
     chunk::Chunk,
     constants::Constants,
-    known::whole_event,
     types::id,
 };
 use std::{
@@ -78,7 +77,7 @@ impl<'t, 'a, 'w> Recorder<'t, 'a, 'w> {
         fields: impl FnOnce(&mut Constants<'a>, &mut Vec<u8>),
     ) -> io::Result<()> {
         let Recorder { chunk, constants, .. } = self;
-        whole_event(&mut chunk.bytes, of, start_ns, |out| fields(constants, out));
+        bytes::event(&mut chunk.bytes, of, start_ns, |out| fields(constants, out));
         if chunk.is_full() { self.flush(start_ns) } else { Ok(()) }
     }
 

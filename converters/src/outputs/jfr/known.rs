@@ -1,7 +1,7 @@
 //! What is known of the whole recording: its settings, the JVM, threads, pauses, and sums.
 
 use super::{
-    bytes::{begin, end, number, text},
+    bytes::{number, text},
     events::Recorder,
     types::id,
 };
@@ -213,17 +213,4 @@ impl Recorder<'_, '_, '_> {
         let axis = self.timeline.axis();
         (axis.start_ns(), axis.since_start_ns(axis.end_ns()))
     }
-}
-
-/// Ends an event that was begun.
-pub(super) fn whole_event(
-    bytes: &mut Vec<u8>,
-    of: u64,
-    start_ns: u64,
-    fields: impl FnOnce(&mut Vec<u8>),
-) {
-    let at = begin(bytes, of);
-    number(bytes, start_ns);
-    fields(bytes);
-    end(bytes, at);
 }

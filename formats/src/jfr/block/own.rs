@@ -2,7 +2,13 @@
 //! time that they stand for, and waits of which only sums are known. So a recording that was
 //! converted says the same as its log.
 
-use super::{block::SiteKey, layout::Tells, layout::slot, metadata::SLOTS};
+use super::{
+    super::{
+        layout::{Tells, slot},
+        metadata::SLOTS,
+    },
+    SiteKey,
+};
 use tyrion_wire::{
     Outcome,
     cell::{BUCKETS, Cell, bucket},
@@ -11,13 +17,13 @@ use tyrion_wire::{
 
 /// An event of these, by the chunk's keys.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct OwnEvent {
-    pub(super) thread: u64,
-    pub(super) site: SiteKey,
+pub(in super::super) struct OwnEvent {
+    pub(in super::super) thread: u64,
+    pub(in super::super) site: SiteKey,
     /// The class of the lock that a sampled thread waits for.
-    pub(super) lock_class: u64,
-    pub(super) start_ns: u64,
-    pub(super) end_ns: u64,
+    pub(in super::super) lock_class: u64,
+    pub(in super::super) start_ns: u64,
+    pub(in super::super) end_ns: u64,
     /// How many waits, or how often the thread was seen.
     count: u64,
     /// How long the waits took, and the longest of them; how much time the samples stand for, and
@@ -27,7 +33,7 @@ pub(super) struct OwnEvent {
 
 impl OwnEvent {
     /// From the fields of an event from one time to another.
-    pub(super) fn new(
+    pub(in super::super) fn new(
         tells: Tells,
         numbers: &[u64; SLOTS],
         (start_ns, end_ns): (u64, u64),
@@ -52,7 +58,7 @@ impl OwnEvent {
 
     /// Waits of a thread at a site. How long each one was is not known: they count as long as
     /// their average.
-    pub(super) fn cell(&self, thread: u32, site: u32) -> Cell {
+    pub(in super::super) fn cell(&self, thread: u32, site: u32) -> Cell {
         let [sum_ns, max_ns] = self.sums;
         let mut histogram = [0; BUCKETS];
         if let Some(waits) = histogram.get_mut(bucket(sum_ns / self.count.max(1))) {
@@ -64,7 +70,7 @@ impl OwnEvent {
     }
 
     /// What a thread was seen doing, with a stack and perhaps a lock that it waits for.
-    pub(super) fn sample(
+    pub(in super::super) fn sample(
         &self,
         state: ThreadState,
         (stack, lock): (u32, u32),
@@ -77,7 +83,7 @@ impl OwnEvent {
 }
 
 /// The state of a thread by what the event tells and its name there.
-pub(super) fn state(tells: Tells, name: &str) -> ThreadState {
+pub(in super::super) fn state(tells: Tells, name: &str) -> ThreadState {
     match (tells, name) {
         (Tells::NativeSample, _) => ThreadState::Native,
         (_, "STATE_RUNNABLE") => ThreadState::Running,
@@ -90,7 +96,7 @@ pub(super) fn state(tells: Tells, name: &str) -> ThreadState {
 }
 
 /// How a wait ended, which there is a field for each of.
-pub(super) fn outcome(numbers: &[u64; SLOTS]) -> Outcome {
+pub(in super::super) fn outcome(numbers: &[u64; SLOTS]) -> Outcome {
     let is = |slot: usize| numbers[slot] != 0;
     match (is(slot::EXTRA), is(slot::SUM), is(slot::OTHER_SUM)) {
         (true, ..) => Outcome::TimedOut,

@@ -1,6 +1,6 @@
 //! The entries of a block in the order of time.
 
-use super::block::{BlockEntry, OWN};
+use super::{BlockEntry, OWN};
 
 /// Puts entries into the order of time.
 pub(super) fn in_order(entries: &mut [BlockEntry]) {
