@@ -15,7 +15,7 @@ use tyrion_model::{
 };
 
 /// What waits and samples are told apart by, and their sums.
-type Rows = BTreeMap<String, [u64; 3]>;
+type LogRows = BTreeMap<String, [u64; 3]>;
 
 fn stack(profile: &Profile, stack: u32) -> String {
     let frames = profile.frames_of(stack).map(|frame| {
@@ -25,8 +25,8 @@ fn stack(profile: &Profile, stack: u32) -> String {
     frames.collect::<Vec<_>>().join("<")
 }
 
-fn rows(profile: &Profile) -> Rows {
-    let mut rows = Rows::new();
+fn rows(profile: &Profile) -> LogRows {
+    let mut rows = LogRows::new();
     let mut add = |key: String, sums: [u64; 3]| {
         rows.entry(key).or_default().iter_mut().zip(sums).for_each(|(sum, it)| *sum += it);
     };

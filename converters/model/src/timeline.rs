@@ -22,7 +22,7 @@ mod untimed;
 mod tests;
 
 pub use axis::Axis;
-pub use item::{Hold, Item, Release, Seen, Wait, Waker};
+pub use item::{Hold, Item, Release, SampledThread, Wait, Waker};
 pub use threads::ThreadWaits;
 pub use untimed::Untimed;
 

@@ -13,7 +13,7 @@ pub enum Item {
     /// A thread released what another one waited for.
     Release(Release),
     /// A thread was seen; only where samples are asked for.
-    Seen(Seen),
+    Seen(SampledThread),
 }
 
 /// A wait.
@@ -100,7 +100,7 @@ pub struct Release {
 
 /// What a thread was seen doing, in one or more snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct SampledThread {
     /// The log, an index into the timeline's logs.
     pub run: u32,
     /// The thread by its id in the log.

@@ -1,6 +1,6 @@
 //! Reads the items of chunks.
 
-use super::{Axis, Hold, Item, Release, Seen, Source, Wait, Waker};
+use super::{Axis, Hold, Item, Release, SampledThread, Source, Wait, Waker};
 use crate::{
     aggregate::known_thread,
     filter::Window,
@@ -129,7 +129,7 @@ impl Readable<'_, '_> {
     }
 
     /// What a thread was seen doing, if the profile has it.
-    fn seen(&self, run: u32, sampled: &Noted<Sample>, window: &Window) -> Option<Seen> {
+    fn seen(&self, run: u32, sampled: &Noted<Sample>, window: &Window) -> Option<SampledThread> {
         let ids = self.source.ids.get(run as usize)?;
         let reader = self.states.get(run as usize)?;
         let SampleTotals { snapshots: count, wall_ns, cpu_ns } = window.part(sampled)?;
@@ -142,7 +142,18 @@ impl Readable<'_, '_> {
         let of = |row: &SampleRow| (row.thread, row.stack, row.state, row.lock, row.kind);
         self.source.profile.samples.binary_search_by_key(&key, of).ok()?;
         let (at_ns, state) = (self.axis.at(run, sampled.at_ns), sampled.state());
-        Some(Seen { run, thread_id, at_ns, stack, state, lock, kind, count, wall_ns, cpu_ns })
+        Some(SampledThread {
+            run,
+            thread_id,
+            at_ns,
+            stack,
+            state,
+            lock,
+            kind,
+            count,
+            wall_ns,
+            cpu_ns,
+        })
     }
 
     fn set_waker(&self, wait: &mut Wait, woken: &Noted<Wake>) {

@@ -1,6 +1,6 @@
 //! Puts a chunk together: a header, events, constants and metadata.
 
-use super::{constants::Constants, metadata};
+use super::{constants::ConstantPools, metadata};
 use std::io::{self, Write};
 use tyrion_model::timeline::Axis;
 
@@ -40,7 +40,7 @@ impl Chunk {
     pub(super) fn write(
         &mut self,
         axis: &Axis,
-        constants: &mut Constants<'_>,
+        constants: &mut ConstantPools<'_>,
         end_ns: u64,
         out: &mut dyn Write,
     ) -> io::Result<()> {

@@ -83,7 +83,7 @@ struct KnownThread {
 }
 
 /// All keys, and which of them the chunk that is being made has used.
-pub(super) struct Constants<'p> {
+pub(super) struct ConstantPools<'p> {
     profile: &'p Profile,
     /// The number of the chunk, from 1 on.
     chunk: u32,
@@ -106,8 +106,8 @@ pub(super) struct Constants<'p> {
     used_classes: UsedKeys,
 }
 
-impl<'p> Constants<'p> {
-    pub(super) fn new(timeline: &Timeline<'p>) -> Constants<'p> {
+impl<'p> ConstantPools<'p> {
+    pub(super) fn new(timeline: &Timeline<'p>) -> ConstantPools<'p> {
         let profile = timeline.profile();
         let mut classes = TextKeys::default();
         let lock_classes = profile
@@ -117,7 +117,7 @@ impl<'p> Constants<'p> {
             .collect();
         let function_classes =
             profile.functions.iter().map(|function| classes.key(&function.class)).collect();
-        Constants {
+        ConstantPools {
             profile,
             chunk: 1,
             classes,

@@ -4,7 +4,7 @@ use super::{
     super::held::{HeldName, function, held},
     bytes::{self, number},
     chunk::Chunk,
-    constants::Constants,
+    constants::ConstantPools,
     types::id,
 };
 use std::{
@@ -14,7 +14,7 @@ use std::{
 use tyrion_formats::Recording;
 use tyrion_model::{
     profile::NO_LOCK,
-    timeline::{Hold, Item, Seen, Timeline, Wait},
+    timeline::{Hold, Item, SampledThread, Timeline, Wait},
 };
 use tyrion_wire::{Outcome, WaitKind, def::id::UNKNOWN, sample::ThreadState};
 
@@ -25,7 +25,7 @@ const NO_LIMIT: u64 = i64::MIN.cast_unsigned();
 pub(super) struct Recorder<'t, 'a, 'w> {
     pub(super) timeline: &'t Timeline<'a>,
     chunk: Chunk,
-    constants: Constants<'a>,
+    constants: ConstantPools<'a>,
     /// What stands for each lock of the profile: no two of a recording have the same.
     addresses: Vec<u64>,
     /// The locks that are held by log, place and class, and the key of the place as a stack;
@@ -54,7 +54,7 @@ impl<'t, 'a, 'w> Recorder<'t, 'a, 'w> {
         Recorder {
             timeline,
             chunk: Chunk::new(timeline.axis().start_ns()),
-            constants: Constants::new(timeline),
+            constants: ConstantPools::new(timeline),
             addresses,
             held: HashMap::new(),
             instances,
@@ -74,7 +74,7 @@ impl<'t, 'a, 'w> Recorder<'t, 'a, 'w> {
         &mut self,
         of: u64,
         start_ns: u64,
-        fields: impl FnOnce(&mut Constants<'a>, &mut Vec<u8>),
+        fields: impl FnOnce(&mut ConstantPools<'a>, &mut Vec<u8>),
     ) -> io::Result<()> {
         let Recorder { chunk, constants, .. } = self;
         bytes::event(&mut chunk.bytes, of, start_ns, |out| fields(constants, out));
@@ -151,7 +151,7 @@ impl<'t, 'a, 'w> Recorder<'t, 'a, 'w> {
         })
     }
 
-    fn seen(&mut self, seen: &Seen) -> io::Result<()> {
+    fn seen(&mut self, seen: &SampledThread) -> io::Result<()> {
         let timeline = self.timeline;
         let of = match seen.state {
             ThreadState::Running => id::SAMPLE,
