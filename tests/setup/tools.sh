@@ -5,7 +5,7 @@
 #
 #   readers    callgrind_annotate (valgrind), go (for `go tool pprof`)
 #   browsers   kcachegrind and chromium, and what drives them without a screen
-#   subjects   the databases of testdata/java/tyrion/subjects
+#   subjects   the databases of testdata/java/tyrion/subjects, and what makes a disk that fails
 #   scrapers   prometheus and promtool, unpacked into target/prometheus: installed, it
 #              would start a service
 #
@@ -48,6 +48,7 @@ for group in "${@:-all}"; do
         known=yes
         need_file /usr/share/java/hsqldb.jar libhsqldb-java
         need_file /usr/share/java/derby.jar libderby-java
+        need_command mkfs.ext4 e2fsprogs
         ;;
     esac
     case $group in scrapers | all)
