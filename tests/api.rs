@@ -234,7 +234,7 @@ fn blocks_without_a_log(jdk: &Jdk) {
     let output = running.finish();
     let said: Value = serde_json::from_str(out(&output).lines().last().unwrap()).unwrap();
     assert_eq!(said["started_late"], 0, "{said}");
-    let (said, expected) = (err(&output), "recording has stopped");
+    let (said, expected) = (err(&output), "recording stops");
     let told = ours(&said);
     assert!(told.len() == 1 && told[0].contains(expected), "{said}");
 }

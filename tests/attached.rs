@@ -120,6 +120,9 @@ fn a_log_tells_when_recording_begins(jdk: &Jdk) {
     let length_ns = log.end_ns() - log.start_ns();
     assert!(log.recorded_ns() + (pauses[0].end - pauses[0].start) <= length_ns, "{pauses:?}");
     assert!(pauses[0].end > log.start_ns() + 1_000_000, "probes take longer: {pauses:?}");
+    // All of it was in the seconds after that.
+    let verdict = Report::of(&recording.log).section("verdict")["lines"].to_string();
+    assert!(verdict.contains("Trace mode had just put its probes"), "{verdict}");
     let begun_ns = pauses[0].end - log.start_ns();
     for wait in recording.contentions().iter().filter(|wait| wait.record == "wait") {
         assert!(wait.start_ns + wait.wait_ns >= begun_ns, "{wait:?} {begun_ns}");

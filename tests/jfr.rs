@@ -19,8 +19,10 @@ use tempfile::TempDir;
 on_jdks!(sums_are_those_of_jfr: newest, everywhere since(11));
 on_jdks!(every_command_reads_it: one);
 on_jdks!(what_is_below_the_threshold_is_told: ends);
+on_jdks!(the_use_of_processors_is_told: ends);
 on_jdks!(virtual_threads_have_their_names: newest, everywhere since(21));
 on_jdks!(pinned_threads_wait_once: since(21));
+on_jdks!(what_is_converted_is_a_recording: newest, everywhere since(11));
 on_jdks!(a_killed_jvm_leaves_what_was_flushed: newest, everywhere two);
 
 /// What is recorded of every wait, and more.
@@ -280,6 +282,24 @@ fn what_is_below_the_threshold_is_told(jdk: &Jdk) {
     }
 }
 
+fn the_use_of_processors_is_told(jdk: &Jdk) {
+    let demo = Demo::record(jdk, "profile");
+    let file = text(&demo.file);
+    let printed = stdout_of(
+        Command::new(jdk.jfr()).args(["print", "--events", "jdk.CPULoad"]).arg(&demo.file),
+    );
+    let report =
+        stdout_of(tyrion().args(["report", "--json", "--section", "verdict,overview", file]));
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let sections = &report["sections"];
+    // The JVM measures once a second, so a short program may end before.
+    let is_told = sections["verdict"]["cpu_ns"].is_u64();
+    assert_eq!(is_told, printed.contains("jvmUser"), "{printed}{sections}");
+    assert!(sections["overview"]["cost"]["share"].is_null(), "no agent was there: {sections}");
+    let said = stdout_of(tyrion().args(["report", "--section", "overview", file]));
+    assert!(said.contains("not measured"), "{said}");
+}
+
 fn virtual_threads_have_their_names(jdk: &Jdk) {
     let folder = tempfile::tempdir().unwrap();
     for kind in ["monitor", "lock"] {
@@ -323,6 +343,67 @@ fn pinned_threads_wait_once(jdk: &Jdk) {
     assert!(wait["wait_ns"].as_u64() <= told["wait_ns"].as_u64(), "{wait:#} {told}");
     let pinned = info(&file)["metadata"]["pinned"].as_str().map(str::to_owned);
     assert!(pinned.is_some_and(|it| it.contains("of virtual threads on their carriers")));
+}
+
+/// JVM, log, recording: the JDK's own tool and our reader find in it what the log has.
+fn what_is_converted_is_a_recording(jdk: &Jdk) {
+    let folder = tempfile::tempdir().unwrap();
+    let [log, file] = ["bank.log", "bank.jfr"].map(|name| folder.path().join(name));
+    let mut record = tyrion();
+    record.args(["record", "--mode", "contention+sample", "--threshold", "50us", "-o"]).arg(&log);
+    record.arg("--").arg(jdk.java()).arg("-cp").arg(jdk.classes());
+    stdout_of(record.args(["com.acme.bank.BankServer", "--seconds", "1"]));
+    let convert = ["convert", "--to", "jfr", "--kind", "all", "-o", text(&file), text(&log)];
+    let said = run(convert);
+    assert!(said.status.success(), "{}", err(&said));
+
+    let (before, after) = (info(&log), info(&file));
+    for what in ["kinds", "threshold_ns", "pid"] {
+        assert_eq!(after[what], before[what], "{what}");
+    }
+    for what in ["contentions", "folded", "wait_ns"] {
+        assert_eq!(after["totals"][what], before["totals"][what], "{what}");
+    }
+    // What threads waited for, and in which stacks, is the same, too.
+    for more in [&["--kind", "all"][..], &["--metric", "wall"], &["--metric", "cpu", "--by-thread"]]
+    {
+        let collapsed = |from: &Path| {
+            let convert = ["convert", "--to", "collapsed", "-o", "-"];
+            stdout_of(tyrion().args(convert).args(more).arg(from))
+        };
+        assert!(!collapsed(&log).is_empty());
+        assert_eq!(without_names(&collapsed(&file)), without_names(&collapsed(&log)), "{more:?}");
+    }
+    // The JDK's tool finds all waits that are events of their own.
+    let sums = |by_thread: ByThread| -> BTreeMap<(String, String), (u64, u64)> {
+        let sums = by_thread.into_iter().map(|(key, it)| (key, (it.count, it.wait_ns)));
+        sums.filter(|(_, (count, _))| *count != 0).collect()
+    };
+    assert_eq!(sums(printed(jdk, &file)), sums(read(&log)));
+    let events = summarized(jdk, &file);
+    let kinds = before["kinds"].as_object().unwrap();
+    let is_folded = kinds.values().any(|kind| kind["folded"] != 0);
+    assert_eq!(events["tyrion.FoldedWaits"] != 0, is_folded, "{events:?}");
+    assert!(events["jdk.ThreadStart"] != 0, "{events:?}");
+}
+
+/// Lines of collapsed stacks without what the program calls the locks, which Flight Recorder's
+/// format has as events of their own.
+fn without_names(lines: &str) -> BTreeMap<String, u64> {
+    let mut sums = BTreeMap::new();
+    for line in lines.lines() {
+        let (stack, ns) = line.rsplit_once(' ').unwrap();
+        let stack = match stack.rsplit_once(';') {
+            Some((above, lock)) if lock.starts_with('[') => {
+                let class =
+                    lock.rsplit_once('(').map_or(lock, |(_, class)| class.trim_end_matches(')'));
+                format!("{above};{}", class.rsplit(' ').next().unwrap())
+            }
+            _ => stack.to_owned(),
+        };
+        *sums.entry(stack).or_default() += ns.parse::<u64>().unwrap();
+    }
+    sums
 }
 
 fn a_killed_jvm_leaves_what_was_flushed(jdk: &Jdk) {

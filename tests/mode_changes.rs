@@ -12,6 +12,8 @@ use std::{collections::BTreeMap, fs::File, path::Path, process::Command, time::D
 
 on_jdks!(there_and_back: newest, everywhere all);
 on_jdks!(locks_after_a_sample: one);
+on_jdks!(a_session_leaves_no_mode: one);
+on_jdks!(the_mode_of_the_start_is_the_usual_one: one);
 on_jdks!(what_cannot_change: one);
 on_jdks!(parked_over_the_change: since(21));
 on_jdks!(classes_loaded_in_another_mode: two);
@@ -115,6 +117,30 @@ fn locks_after_a_sample(jdk: &Jdk) {
     assert_eq!((&answer["mode"], &answer["state"]), (&"contention".into(), &"recording".into()));
     assert_eq!(answer["log"], text(&running.log));
     await_more(&running.log, WAITS, 0);
+}
+
+/// What nobody asks for is the default, whatever was recorded before.
+fn a_session_leaves_no_mode(jdk: &Jdk) {
+    let running = unrecorded(jdk);
+    let pid = running.id().to_string();
+    assert_eq!(attach(&running, &["--mode=trace+sample"])["mode"], "trace+sample");
+    // While it lasts, it stays.
+    assert_eq!(attach(&running, &[])["mode"], "trace+sample");
+    stdout_of(tyrion().args(["stop", &pid]));
+    let answer = attach(&running, &["--threshold=0"]);
+    assert_eq!((&answer["mode"], &answer["sampling"]), (&"contention".into(), &"off".into()));
+    await_more(&running.log, WAITS, total(&running.log, WAITS));
+}
+
+/// Of a JVM that was started with a mode, that is the default.
+fn the_mode_of_the_start_is_the_usual_one(jdk: &Jdk) {
+    let program = Program::truth(jdk, "storm 600 lock").option("--mode=trace");
+    let running = program.start();
+    running.await_line("raging");
+    let pid = running.jvm().to_string();
+    assert_eq!(attach_to(&running, running.jvm(), &["--mode=contention"])["mode"], "contention");
+    stdout_of(tyrion().args(["stop", &pid]));
+    assert_eq!(attach_to(&running, running.jvm(), &[])["mode"], "trace");
 }
 
 fn what_cannot_change(jdk: &Jdk) {

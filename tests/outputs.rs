@@ -70,6 +70,7 @@ fn default_names_are_those_of_the_documentation() {
         ("speedscope", "waits.speedscope.json"),
         ("firefox", "waits.firefox.json.gz"),
         ("perfetto", "waits.perfetto-trace"),
+        ("jfr", "waits.jfr"),
         ("otlp", "locks.otlp"),
         ("parquet", "parquet/waits.parquet"),
     ] {
@@ -237,6 +238,7 @@ fn a_reader_that_goes_away_is_no_error() {
         &["convert", "--to", "speedscope", "-o", "-"],
         &["convert", "--to", "firefox", "-o", "-"],
         &["convert", "--to", "perfetto", "-o", "-"],
+        &["convert", "--to", "jfr", "-o", "-"],
     ] {
         let mut tyrion = tyrion();
         tyrion.args(command).arg(sample_log()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -21,6 +21,7 @@ on_jdks!(until_the_jvm_ends: one);
 on_jdks!(once_more_and_beside_a_recording: one);
 on_jdks!(of_a_command: one);
 on_jdks!(several_of_a_name: one);
+on_jdks!(for_scripts: one);
 
 /// A storm that has this word among its arguments, which no other JVM has.
 fn storm(jdk: &Jdk, word: &str) -> RunningCommand {
@@ -163,7 +164,8 @@ fn once_more_and_beside_a_recording(jdk: &Jdk) {
     }
     // What was recorded earlier is as it was.
     let logs = [format!("tyrion-{pid}-2.log"), format!("tyrion-{pid}.log")];
-    assert_eq!(place.names(), [&["report.html".to_owned()][..], &logs].concat());
+    let pages = ["report-2.html", "report.html"].map(str::to_owned);
+    assert_eq!(place.names(), [&pages[..], &logs].concat());
     let first = info(&place.file(&logs[1]))["totals"].clone();
 
     stdout_of(tyrion().args(["attach", &pid]));
@@ -195,13 +197,32 @@ fn of_a_command(jdk: &Jdk) {
     let failed = profile(&["--log=held.log"], &[&line[..], &["exit", "42"]].concat());
     assert_eq!(failed.status.code(), Some(42), "{}", err(&failed));
     assert!(out(&failed).contains("Overview\n"), "{}", out(&failed));
-    assert!(!place.page("report.html").contains("HolderMonitor"));
+    assert!(!place.page("report-2.html").contains("HolderMonitor"));
+    assert!(place.page("report.html").contains("HolderMonitor"), "it stays");
     for (command, status) in [(&["true"][..], 1), (&["sh", "-c", "exit 3"], 3)] {
         let none = profile(&[], command);
         assert_eq!(none.status.code(), Some(status), "{}", err(&none));
         assert!(err(&none).contains("no JVM was recorded"), "{}", err(&none));
     }
     assert_eq!(profile(&[], &["no-such-command"]).status.code(), Some(127));
+}
+
+/// Whoever names nothing sees which JVMs there are; and a report as JSON, with conditions.
+fn for_scripts(jdk: &Jdk) {
+    let running = storm(jdk, &word(jdk, "scripts"));
+    let (pid, place) = (running.id().to_string(), ProfileFolder::new());
+    let bare = output(&mut place.profile(&[]));
+    assert_eq!(bare.status.code(), Some(2), "{}", out(&bare));
+    let said = err(&bare);
+    assert!(said.contains("PROGRAM") && said.contains(&pid), "{said}");
+    let options = ["-d", "0.5", "--threshold=0", "--no-open", "--packages=tyrion.truth"];
+    let more = ["--json", "--fail-if", "contentions > 0"];
+    let held = output(&mut place.profile(&[&[&*pid], &options[..], &more[..]].concat()));
+    assert_eq!(held.status.code(), Some(4), "{}", err(&held));
+    assert!(err(&held).contains("condition holds: contentions"), "{}", err(&held));
+    let report: Value = serde_json::from_str(&out(&held)).unwrap();
+    let contended = report.pointer("/sections/contended").unwrap().to_string();
+    assert!(contended.contains("Storm"), "{contended}");
 }
 
 fn several_of_a_name(jdk: &Jdk) {

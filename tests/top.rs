@@ -4,6 +4,10 @@ use crate::support::{
     Jdk, Program, RunningCommand, err, info, list, ms, needs, number, on_jdks, out, output, run,
     sample_log, share, stdout_of, text, text_of, tyrion, wait_for,
 };
+use crate::{
+    attaching::unrecorded,
+    mode_changes::{WAITS, await_more},
+};
 use serde_json::Value;
 use std::{
     io::Write,
@@ -12,12 +16,35 @@ use std::{
 };
 
 on_jdks!(a_storm: newest, everywhere two);
+on_jdks!(a_stopped_log: one);
 
 const TARGET: &str = "tyrion.truth.Storm$Target";
 
 fn once(options: &[&str]) -> Value {
     let frame = stdout_of(tyrion().args(["top", "--once", "--json"]).args(options));
     serde_json::from_str(&frame).unwrap_or_else(|error| panic!("{error}: {frame}"))
+}
+
+/// Averages are over the time that was recorded, however old the log is by now.
+fn a_stopped_log(jdk: &Jdk) {
+    let mut running = unrecorded(jdk);
+    let (pid, log) = (running.id().to_string(), text(&running.log).to_owned());
+    let begin = Instant::now();
+    stdout_of(tyrion().args(["attach", "--threshold=0", "-o", &log, &pid]));
+    await_more(&running.log, WAITS, 0);
+    stdout_of(tyrion().args(["stop", &pid]));
+    let most = begin.elapsed();
+    std::thread::sleep(Duration::from_secs(1));
+    let check = |frame: &Value, state: &str| {
+        assert_eq!((&frame["state"], &frame["whole"]), (&state.into(), &true.into()), "{frame}");
+        assert!(number(frame, "window_ns") <= most.as_nanos() as u64, "{most:?}: {frame}");
+        assert!(number(&frame["total"], "waits") > 0, "{frame}");
+        assert_eq!(frame["schema"], 1, "{frame}");
+    };
+    check(&once(&[&pid]), "paused");
+    running.signal(running.id(), "TERM");
+    running.finish();
+    check(&once(&[&log]), "ended");
 }
 
 /// Four threads want one monitor all the time, on one CPU: one has it, the

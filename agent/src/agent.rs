@@ -11,10 +11,12 @@
 //!   place, and [`hooked`] what runs then
 //! - [`children`]: the JVMs that this one starts are recorded, too
 //! - [`error`]: why something of all that is not done
+//! - [`telling`], [`before`]: whoever waits for a command, and what is left if nobody does
 //! - [`metadata`], [`calibrate`], [`home`], [`owners`]: what a start needs
 
 mod api;
 mod attach;
+mod before;
 mod calibrate;
 mod callbacks;
 mod children;
@@ -28,4 +30,5 @@ mod metadata;
 mod owners;
 mod running;
 mod start;
+mod telling;
 mod timed_session;

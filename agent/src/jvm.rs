@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod code;
 mod error;
+pub mod finder;
 pub mod java;
 mod library;
 mod loaded;

@@ -27,3 +27,4 @@ mod spawn;
 mod sync;
 mod table;
 mod trace;
+mod work;

@@ -56,7 +56,7 @@ pub use observer::{DELAY_PROBES, NOTIFY_PROBES};
 pub use start::prepare;
 
 use crate::{
-    jvm::{Vm, java::Global},
+    jvm::{Java, Object, Vm, finder::Finder, java::Global, setup::Referent},
     log::Generation,
     options::TraceOptions,
     recorder::Recorder,
@@ -69,6 +69,7 @@ use std::{
     },
     thread::Thread,
 };
+use tyrion_plan::probe;
 
 /// Whether trace mode has been on, with what was asked of it then.
 pub fn is_prepared() -> bool {
@@ -98,6 +99,8 @@ pub struct Trace {
     numbers: numbers::Numbers,
     place_instances: place_instances::PlaceInstances,
     methods: resync::Methods,
+    /// Which classes find `TyrionTrace`.
+    finder: Finder,
     statistics: TraceStatistics,
     cost: cost::ProbesCost,
     /// Whether the Java side is on.
@@ -111,6 +114,8 @@ pub struct Trace {
     /// `TyrionTrace`. Looked for by name it would be whatever the class loader of
     /// the thread's caller says, which may be the program's own.
     class: OnceLock<Global>,
+    /// Where weak references have their object, once locks may get their hash later.
+    referent: OnceLock<Referent>,
     /// The methods of `TyrionTrace`: no frames of the program's.
     probe_methods: OnceLock<Vec<usize>>,
 }
@@ -189,6 +194,7 @@ impl Trace {
             numbers: numbers::Numbers::default(),
             place_instances: place_instances::PlaceInstances::new()?,
             methods: resync::Methods::default(),
+            finder: Finder::of(recorder.ti(), probe::trace::CLASS)?,
             statistics: TraceStatistics::default(),
             cost: cost::ProbesCost::default(),
             on: AtomicBool::new(false),
@@ -196,6 +202,7 @@ impl Trace {
             hasher: OnceLock::new(),
             plan: chosen::Plan::default(),
             class: OnceLock::new(),
+            referent: OnceLock::new(),
             probe_methods: OnceLock::new(),
         })
     }
@@ -226,6 +233,18 @@ impl Trace {
     /// Whether acquisitions are counted.
     pub fn is_on(&self) -> bool {
         self.on.load(Relaxed)
+    }
+
+    /// Whether a class, or where that is not there yet, a class loader, finds what probes
+    /// call, so that nobody is asked for it any more.
+    pub fn is_found_by(&self, java: Java, class: Object<'_>, loader: Object<'_>) -> bool {
+        if loader.is_null() {
+            return true;
+        }
+        if !class.is_null() && self.finder.knows_classes() {
+            return self.finder.is_found_by(java, class);
+        }
+        self.finder.is_found_by_loader(java, loader, self.passed.number_of(loader))
     }
 
     /// Whether a frame is the probes' own.

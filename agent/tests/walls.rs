@@ -36,7 +36,7 @@ const CRATES: [&str; 11] = [
 /// other, nor anything above.
 const AGENT: [&[&str]; 9] = [
     &["clock", "fingerprint", "message", "sync", "table"],
-    &["random", "spawn"],
+    &["random", "spawn", "work"],
     &["own_cpu"],
     &["groups", "jvm"],
     &["log"],

@@ -11,6 +11,8 @@ mod create;
 mod facts;
 pub mod firefox;
 pub mod flamegraph;
+mod held;
+pub mod jfr;
 mod json;
 mod lines;
 mod metric;
@@ -228,6 +230,7 @@ pub const FORMATS: &[Format] = &[
     speedscope::FORMAT,
     firefox::FORMAT,
     perfetto::FORMAT,
+    jfr::FORMAT,
     otlp::FORMAT,
     parquet::FORMAT,
 ];

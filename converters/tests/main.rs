@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is how a test fails")]
 
 mod files;
+mod flight_recorder;
 mod formats;
 mod golden;
 #[path = "../../tests/support/golden.rs"]

@@ -3,6 +3,7 @@
 
 pub mod build;
 pub mod callgrind;
+pub mod jfr;
 pub mod profiles;
 pub mod random;
 pub mod timed;

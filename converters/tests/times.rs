@@ -2,6 +2,7 @@
 //! workers there are and however many waits are in memory at a time.
 
 use crate::support::{
+    jfr,
     timed::{self, AggregatedLogs, all_kinds},
     times::{self, WaitByName},
 };
@@ -25,6 +26,11 @@ fn read(format: &Format, bytes: &[u8]) -> WaitByName {
         "speedscope" => times::speedscope(bytes),
         "firefox" => times::firefox(bytes),
         "perfetto" => times::perfetto(bytes),
+        "jfr" => {
+            let read = Recording::from_bytes("it.jfr", bytes.to_vec()).unwrap();
+            assert_eq!(read.damage(), []);
+            expected(&AggregatedLogs::new(vec![read], all_kinds()))
+        }
         unknown => panic!("no test reads {unknown}: add what it sums up to"),
     }
 }
@@ -44,6 +50,7 @@ fn text(format: &Format, bytes: &[u8]) -> String {
     let text = match format.name {
         "firefox" => times::firefox_json(bytes),
         "perfetto" => times::perfetto_text(bytes),
+        "jfr" => jfr::text(bytes),
         _ => String::from_utf8(bytes.to_vec()).unwrap(),
     };
     let text = text.replace(",{\"type\":\"", ",\n{\"type\":\"");
@@ -79,13 +86,14 @@ fn without_ids() -> Recording {
 }
 
 /// The logs that golden files show. Of holds, Perfetto alone tells: others have no waits.
-const SHOWN: [(&str, &[&str]); 6] = [
-    ("each-kind", &["firefox", "perfetto", "speedscope"]),
-    ("teller", &["firefox", "perfetto", "speedscope"]),
-    ("two-recordings", &["firefox", "perfetto", "speedscope"]),
-    ("nothing", &["firefox", "perfetto", "speedscope"]),
+const SHOWN: [(&str, &[&str]); 7] = [
+    ("each-kind", &["firefox", "jfr", "perfetto", "speedscope"]),
+    ("teller", &["firefox", "jfr", "perfetto", "speedscope"]),
+    ("two-recordings", &["firefox", "jfr", "perfetto", "speedscope"]),
+    ("nothing", &["firefox", "jfr", "perfetto", "speedscope"]),
     ("without-ids", &["firefox", "perfetto", "speedscope"]),
-    ("holds", &["perfetto", "speedscope"]),
+    ("holds", &["jfr", "perfetto", "speedscope"]),
+    ("lone-sample", &["jfr"]),
 ];
 
 /// The golden files.

@@ -14,6 +14,7 @@ mod chunk;
 mod constants;
 mod facts;
 mod layout;
+mod load;
 mod metadata;
 mod names;
 pub(crate) mod park;

@@ -9,12 +9,13 @@ from choice import add_options, choice
 from processes import Failed
 from sections import (applications, attach, contended, conversion, fleet, jfr, left_behind,
                       own_cost, sampling, soak, startup, trace, trace_applications, uncontended,
-                      wakers)
+                      virtual_threads, wakers)
 
 SECTIONS = {
     "uncontended": uncontended,
     "contended": contended,
     "wakers": wakers,
+    "virtual-threads": virtual_threads,
     "applications": applications,
     "trace": trace,
     "trace-applications": trace_applications,

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Records the programs of docs/verdicts.md, and prints what the report says first of
+# Records the programs of README.md, and prints what the report says first of
 # each, and how many lines the whole report has.
 #
 #   tests/verdicts/run.sh [PROGRAM[:MODE]...]    default: all, as in the document

@@ -63,7 +63,8 @@ options! {
         /// of the JDK), natives (by replacing native methods: no class is changed, but it
         /// is not known when a condition was signalled), or auto (natives if contention
         /// mode is attached to a JVM before JDK 25, which would otherwise discard all
-        /// compiled code when the first class is changed)
+        /// compiled code when the first class is changed; and always in one that makes an
+        /// AOT cache, which could not be written)
         parks: Parks = Parks::Auto => Choice(&[
             ("auto", Parks::Auto),
             ("probes", Parks::Probes),
@@ -167,6 +168,10 @@ options! {
         /// The folder in which the command has put what the agent needs as long as
         /// the JVM runs; empty for none
         home: String = String::new() => Text, { name: "home", value_name: "FOLDER", ..INTERNAL }
+        /// The process that waits for the answer; 0 for none
+        by: u64 = 0 => Number { from: 0, to: u64::MAX }, {
+            name: "by", value_name: "PID", ..INTERNAL
+        }
         /// Whether the user has named the log, and it is to be that one from now on
         named: bool = false => Flag, { name: "named", value_name: "BOOL", ..INTERNAL }
     }

@@ -3,6 +3,7 @@
 
 use super::{
     api,
+    before::Before,
     error::AgentError,
     home, hooks,
     running::{
@@ -10,20 +11,21 @@ use super::{
         set_threshold_ns, status, switch,
     },
     start::{self, Jvmti, resolve},
+    telling::Telling,
     timed_session::{self, TIMED_SESSIONS, TimedSessions},
 };
 use crate::{
     jvm::{Java, Vm},
     log::names,
     message::{PANICKED, say},
-    options::{Command, Locks, Mode, Options, Threshold},
+    options::{Command, Locks, Mode, Options, Rotation, Threshold},
     recorder::Recorder,
     spawn::thread,
     sync::lock,
-    trace,
+    trace, work,
 };
 use jvmti_bindings::sys::jni::JNIEnv;
-use std::{fs::OpenOptions, io::Write};
+use std::{fs::OpenOptions, io::Write, path::Path};
 
 /// The agent was loaded into a running JVM: does what `options` say, on a
 /// thread of its own, and puts the answer into the file that they name.
@@ -42,9 +44,11 @@ pub fn attach(vm: Vm, jvmti: Jvmti, options: &[u8]) {
         };
         let reply = options.reply.clone();
         home::take(&options.home);
+        let telling = Telling::begin(&reply, options.by);
         let answer = vm
-            .with_thread(|env| obey(vm, jvmti, env, &options))
+            .with_thread(|env| obey(vm, jvmti, env, &options, &telling))
             .unwrap_or(Err(AgentError::NoMoreThreads));
+        drop(telling);
         answer_with(&reply, answer);
     };
     let guarded = || {
@@ -66,6 +70,7 @@ fn answer_with(reply: &str, answer: Result<String, AgentError>) {
         }
         return;
     }
+    let is_awaited = !matches!(answer, Err(AgentError::GivenUp));
     let text = answer.unwrap_or_else(|reason| format!("error={reason}\n"));
     // Whole or not at all; and never through a file or link that somebody
     // else has put there.
@@ -74,35 +79,68 @@ fn answer_with(reply: &str, answer: Result<String, AgentError>) {
     let written = file
         .and_then(|mut file| file.write_all(text.as_bytes()))
         .and_then(|()| std::fs::rename(&draft, reply));
-    if let Err(error) = written {
+    if let Err(error) = written
+        && is_awaited
+    {
         say(&format!("{reply}: {error}"));
     }
 }
 
-/// Does what a command asks: the answer, `key=value` lines.
-fn obey(vm: Vm, jvmti: Jvmti, env: *mut JNIEnv, options: &Options) -> Result<String, AgentError> {
+/// Does what a command asks: the answer, `key=value` lines. What nobody waits for any more is
+/// taken back, or not begun.
+fn obey(
+    vm: Vm,
+    jvmti: Jvmti,
+    env: *mut JNIEnv,
+    options: &Options,
+    telling: &Telling,
+) -> Result<String, AgentError> {
     // Two that are given at the same moment must not both find nothing loaded.
     let mut sessions = lock(&TIMED_SESSIONS);
+    if telling.is_abandoned() {
+        return Err(AgentError::GivenUp);
+    }
+    let _turn = work::begin(options.by);
+    let before = Before::now();
+    let answer = obey_now(vm, jvmti, env, options, &mut sessions);
+    let is_unwanted = || work::is_given_up() || telling.is_abandoned();
+    if options.command == Command::Start && is_unwanted() {
+        work::note("takes back what it had begun");
+        if let Some(recorder) = recorder() {
+            before.restore(recorder, env, &mut sessions)?;
+        }
+        return Err(AgentError::GivenUp);
+    }
+    answer
+}
+
+fn obey_now(
+    vm: Vm,
+    jvmti: Jvmti,
+    env: *mut JNIEnv,
+    options: &Options,
+    sessions: &mut TimedSessions,
+) -> Result<String, AgentError> {
     match (options.command, recorder()) {
         (Command::Status, None) => Ok("state=not loaded\n".to_owned()),
         (Command::Stop | Command::EndSample(_), None) => Err(AgentError::NotLoaded),
         (Command::Status, Some(recorder)) => Ok(status(recorder)),
         (Command::Stop, Some(recorder)) => {
             switch(recorder, env, false)?;
-            timed_session::stopped(&mut sessions);
+            timed_session::stopped(sessions);
             Ok(status(recorder))
         }
         (Command::EndSample(number), Some(recorder)) => {
-            let ended = timed_session::end(&mut sessions, number, recorder, env)?;
+            let ended = timed_session::end(sessions, number, recorder, env)?;
             Ok(format!("{}ended={ended}\n", status(recorder)))
         }
-        (Command::Start, Some(recorder)) => go_on(vm, recorder, env, options, &mut sessions),
+        (Command::Start, Some(recorder)) => go_on(vm, recorder, env, options, sessions),
         (Command::Start, None) => {
             start::begin(start::prepare(jvmti, options.clone())?, env, true)?;
             api::announce(jvmti.0, env);
             let recorder = recorder().ok_or(AgentError::NotStarted)?;
             let session = match options.sample_for {
-                Some(length) => timed_session::begin(&mut sessions, vm, options, true, length)?,
+                Some(length) => timed_session::begin(sessions, vm, options, true, length)?,
                 None => String::new(),
             };
             Ok(status(recorder) + &session)
@@ -120,16 +158,19 @@ fn go_on(
 ) -> Result<String, AgentError> {
     if recorder.log().is_dead() {
         let why = recorder.why_it_gave_up().map(str::to_owned);
-        return Err(AgentError::DeadLog { why });
+        return Err(AgentError::HasEnded { why });
     }
     // Whoever took a sample has asked for nothing that lasts.
     let start_over = home::has(&recorder.log().path()) && locks() == Locks::Nothing;
+    let is_astray = recorder.log().is_astray();
     if options.sample_for.is_none() {
         if let Some(reason) = cannot_change(options) {
             return Err(AgentError::Options(reason));
         }
         // First: the disk of another log may have room.
         choose_log(recorder, options)?;
+    } else if is_astray {
+        replace_log(recorder, options, recorder.log().rotation())?;
     }
     if let Err(trouble) = recorder.log().try_for_room() {
         return Err(AgentError::NoRoom { trouble, recording: is_to_record() });
@@ -137,14 +178,16 @@ fn go_on(
     if let Some(length) = options.sample_for {
         let session = timed_session::begin(sessions, vm, options, false, length)?;
         switch(recorder, env, true)?;
-        return Ok(status(recorder) + &session);
+        return Ok(status(recorder) + &session + &format!("replaced={is_astray}\n"));
     }
     choose_trace(recorder, env, options)?;
-    let mode = options.mode.or_else(|| start_over.then(|| options.mode()));
-    if let Some(mode) = mode {
+    // A session of another mode that is over leaves nothing to the next one.
+    let begins = start_over || !timed_session::is_wanted();
+    let usual = (options.mode.is_none() && begins).then(start::usual_mode);
+    if let Some(mode) = options.mode.or(usual) {
         change_mode(vm, recorder, env, options, mode)?;
     }
-    timed_session::started(sessions, options);
+    timed_session::started(sessions, options, usual);
     if let Some(threshold) = options.threshold {
         set_threshold(recorder, env, threshold);
     }
@@ -168,6 +211,9 @@ fn choose_log(recorder: &Recorder, options: &Options) -> Result<(), AgentError> 
     let is_unnamed = options.is_given("file") && home::has(&now);
     let rotation = options.rotation_after(log.rotation());
     let is_other = options.named && wanted != now && names::own(&wanted) != now;
+    if !is_other && log.is_astray() {
+        return replace_log(recorder, options, rotation);
+    }
     let file = if is_unnamed || is_other {
         // A new file is needed where that one cannot have the name.
         if is_unnamed && rotation == log.rotation() && log.move_to(&wanted).is_ok() {
@@ -194,6 +240,28 @@ fn choose_log(recorder: &Recorder, options: &Options) -> Result<(), AgentError> 
         let _ = std::fs::remove_file(now);
     }
     Ok(())
+}
+
+/// Has the log go on where its file is lost or somewhere else by now: under the same path if
+/// that is possible, or else under the one that is asked for. Files that are there stay.
+fn replace_log(
+    recorder: &Recorder,
+    options: &Options,
+    rotation: Option<Rotation>,
+) -> Result<(), AgentError> {
+    let log = recorder.log();
+    let (now, wanted) = (log.path(), options.path(std::process::id()));
+    // A folder that a command has made for itself ends with it.
+    let other = if home::is_of_a_command(&wanted) { names::usual() } else { wanted };
+    let begin = |path: &Path| {
+        let file = names::create_unused(path)?;
+        log.go_on_in(Some(file), rotation)
+    };
+    let has_begun = begin(&now).or_else(|first| {
+        // What is wrong with the path that is asked for is what can be mended.
+        begin(&other).map_err(|second| if other == now { first } else { second })
+    });
+    has_begun.map_err(|error| AgentError::of_log(&other, error))
 }
 
 /// Has something else recorded from now on. Where that fails, the log says what is

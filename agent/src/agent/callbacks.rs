@@ -178,7 +178,7 @@ unsafe extern "system" fn class_file_load_hook(
     _: *mut jvmtiEnv,
     env: *mut JNIEnv,
     redefined: jclass,
-    _: jobject,
+    loader: jobject,
     name: *const c_char,
     _: jobject,
     len: jint,
@@ -205,13 +205,18 @@ unsafe extern "system" fn class_file_load_hook(
             (name, std::slice::from_raw_parts(data, len.max(0) as usize))
         };
         let Some(recorder) = recorder() else { return };
-        if let Some(trace) = trace::active().filter(|_| redefined.is_null()) {
+        // SAFETY: the JVM passes the current thread's environment, whose native
+        // frame lasts as long as the call, and references that are valid during it.
+        let (java, class, loader) =
+            unsafe { (Java::new(env), Object::new(redefined), Object::new(loader)) };
+        if let Some(trace) = trace::active().filter(|_| class.is_null()) {
             trace.note_loading(&name);
-            // SAFETY: the JVM passes the current thread's environment, whose native
-            // frame lasts as long as the call.
-            trace.forget_unloaded(unsafe { Java::new(env) });
+            trace.forget_unloaded(java);
         }
-        if let Some((memory, len)) = instrument::transform(recorder.ti(), &name, bytes) {
+        let finds_probes =
+            || trace::active().is_none_or(|trace| trace.is_found_by(java, class, loader));
+        let new = instrument::transform(recorder.ti(), &name, bytes, finds_probes);
+        if let Some((memory, len)) = new {
             // SAFETY: JVMTI passes places for the answer; the memory comes
             // from JVMTI's allocator, as it must.
             unsafe {

@@ -24,6 +24,12 @@ pub enum AgentError {
     /// It does not tell of contended monitors.
     #[error("this JVM does not report contended monitors")]
     NoMonitors,
+    /// It writes an archive of its classes, and would fail once these are changed.
+    #[error(
+        "this JVM makes {0}, which fails once classes have probes: trace mode is not possible, \
+         contention mode is"
+    )]
+    Archives(&'static str),
     /// The current thread is unknown to the JVM.
     #[error("no JVM")]
     NoJvm,
@@ -42,20 +48,31 @@ pub enum AgentError {
     /// There can be no log where it is wanted.
     #[error("{0}")]
     Log(String),
-    /// The log has ended too early.
-    #[error("the log can no longer be written{}; restart the JVM", in_brackets(.why.as_deref()))]
-    DeadLog {
+    /// The agent itself has failed.
+    #[error(
+        "the agent has failed in this JVM{} and records nothing any more; please report that; \
+         tyrion dump-threads still works",
+        in_brackets(.why.as_deref())
+    )]
+    HasEnded {
         /// What has ended it, as far as that is known.
         why: Option<String>,
     },
     /// The disk is full.
-    #[error("there is no room for the log ({trouble}); {} when there is", then(*.recording))]
+    #[error(
+        "there is no room for the log ({trouble}); {} when there is, or with a log where there \
+         is room: tyrion attach -o",
+        then(*.recording)
+    )]
     NoRoom {
         /// What the log's file lacks.
         trouble: Trouble,
         /// Whether recording is on, so that it goes on by itself.
         recording: bool,
     },
+    /// Whoever asked for it does not want it any more.
+    #[error("given up: the JVM is as it was before")]
+    GivenUp,
     /// A command is for an agent that is not there.
     #[error("the agent is not loaded")]
     NotLoaded,
@@ -92,18 +109,19 @@ mod tests {
 
     #[test]
     fn the_user_reads_what_is_wrong_with_the_log() {
-        let of = |why: Option<&str>| AgentError::DeadLog { why: why.map(str::to_owned) };
-        let ends = "; restart the JVM";
-        assert_eq!(of(None).to_string(), format!("the log can no longer be written{ends}"));
-        assert_eq!(
-            of(Some("it was deleted")).to_string(),
-            format!("the log can no longer be written (it was deleted){ends}")
-        );
+        let of = |why: Option<&str>| AgentError::HasEnded { why: why.map(str::to_owned) };
+        let begins = "the agent has failed in this JVM";
+        assert!(of(None).to_string().starts_with(&format!("{begins} and records nothing")));
+        let why = of(Some("it has ended")).to_string();
+        assert!(why.starts_with(&format!("{begins} (it has ended) and records nothing")), "{why}");
         for (recording, then) in [(true, "recording goes on"), (false, "try again")] {
             let trouble = Trouble::NoRoom("full".to_owned());
             assert_eq!(
                 AgentError::NoRoom { trouble, recording }.to_string(),
-                format!("there is no room for the log (full); {then} when there is")
+                format!(
+                    "there is no room for the log (full); {then} when there is, or with a log \
+                     where there is room: tyrion attach -o"
+                )
             );
         }
         let error = AgentError::of_log(Path::new("a\nb"), "is a folder").to_string();

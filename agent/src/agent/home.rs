@@ -31,6 +31,11 @@ pub fn take(path: &str) {
     }
 }
 
+/// Whether a file lies in such a folder, whoever holds on to that.
+pub fn is_of_a_command(path: &Path) -> bool {
+    path.parent().and_then(Path::file_name).is_some_and(begins_as_ours)
+}
+
 /// Whether a file lies in one of the folders: nobody has named it.
 pub fn has(path: &Path) -> bool {
     lock(&HOMES).iter().any(|(folder, _)| path.starts_with(folder))

@@ -11,6 +11,7 @@ use crate::{
         setup,
         virtual_threads::MountCallback,
     },
+    message::say,
     options::{Locks, Parks},
     sync::lock,
 };
@@ -61,6 +62,15 @@ const LINK_PATIENCE: Duration = Duration::from_secs(10);
 /// Whether the first change of a class throws all compiled code away.
 static IS_DEAR: AtomicBool = AtomicBool::new(false);
 
+/// Whether no class may be changed at all.
+static CLASSES_STAY: AtomicBool = AtomicBool::new(false);
+
+/// Notes whether this JVM makes an AOT cache of what it does: it fails to, or crashes, if
+/// classes of the JDK have been changed.
+pub fn classes_stay(must_stay: bool) {
+    CLASSES_STAY.store(must_stay, Relaxed);
+}
+
 /// Notes whether this JVM throws all compiled code away when the first class is
 /// changed: those before JDK 25 do, unless an agent has announced at its start that it
 /// may change some.
@@ -72,7 +82,13 @@ pub fn redefinition_is_dear(ti: Ti, is_unannounced: bool) {
 
 /// How parks are to be seen, by what the user asked for.
 pub fn chosen(asked: Parks, locks: Locks) -> Parks {
+    let must_stay = locks == Locks::Contention && CLASSES_STAY.load(Relaxed);
     match asked {
+        Parks::Probes if must_stay => {
+            say("this JVM makes an AOT cache, which fails once classes have probes: parks=natives");
+            Parks::Natives
+        }
+        Parks::Auto if must_stay => Parks::Natives,
         // Trace mode has to change classes in any case.
         Parks::Auto if locks == Locks::Contention && IS_DEAR.load(Relaxed) => Parks::Natives,
         Parks::Auto => Parks::Probes,

@@ -54,6 +54,10 @@ pub struct Probes {
     /// How often it was asked since trace mode began whether classes have come that the
     /// class file load hook missed; `None` when that is not asked any more.
     newcomers: Option<u32>,
+    /// Those of waits were taken back together with those of trace mode.
+    lacks_waits: bool,
+    /// Those of trace mode were taken back.
+    lacks_trace: bool,
 }
 
 impl Probes {
@@ -65,6 +69,8 @@ impl Probes {
         can_be_lost: false,
         looks: 0,
         newcomers: None,
+        lacks_waits: false,
+        lacks_trace: false,
     };
 }
 
@@ -80,6 +86,11 @@ pub fn add_probes(
     // SAFETY: `env` is the current thread's, and this is called in a native frame
     // that lasts longer.
     let java = unsafe { Java::new(env) };
+    if std::mem::take(&mut probes.lacks_waits) && trace_options.is_none() {
+        let _ = contention.recorder().ti().set_event(HOOK, true);
+        add_probes_of_waits(contention.recorder(), java);
+        leave_hook(contention.recorder().ti(), probes);
+    }
     let wants_trace = trace_options.filter(|_| !probes.trace);
     if wants_trace.is_none() && probes.waits {
         return;
@@ -96,7 +107,7 @@ pub fn add_probes(
     if first || hooks::records_parks() {
         let linked = setup::probe_class(java).and_then(|class| {
             recorder.leave_out(recorder.ti().methods_of(class.get()).unwrap_or_default());
-            setup::link(env, class.get())
+            setup::link(env, class.get(), probe::wait::ALL)
         });
         if let Err(reason) = linked {
             say(&format!("no waits of java.util.concurrent are recorded: {reason}"));
@@ -120,12 +131,27 @@ pub fn add_probes(
         }
     }
     if first {
-        waits::CLASSES.into_iter().for_each(|target| retransform(recorder, java, target));
-        if setup::is_jdk_8(java) {
-            waits::CLASSES_OF_8.into_iter().for_each(|target| retransform(recorder, java, target));
-        }
+        add_probes_of_waits(recorder, java);
     }
     leave_hook(recorder.ti(), probes);
+}
+
+/// Gives the JDK's lock classes their probes of waits.
+fn add_probes_of_waits(recorder: &Recorder, java: Java) {
+    waits::CLASSES.into_iter().for_each(|target| retransform(recorder, java, target));
+    if setup::is_jdk_8(java) {
+        waits::CLASSES_OF_8.into_iter().for_each(|target| retransform(recorder, java, target));
+    }
+}
+
+/// Takes the probes of trace mode back, which is off: all classes that have some are what
+/// their files say, until probes are wanted again.
+pub fn take_back(probes: &mut Probes, trace: &Trace, env: *mut JNIEnv) {
+    follow_loading(probes, trace, env, false);
+    // What passes while there is no hook gets none.
+    let _ = trace.recorder().ti().set_event(HOOK, false);
+    trace.take_probes(env);
+    (probes.lacks_waits, probes.lacks_trace, probes.can_be_lost) = (true, true, false);
 }
 
 /// Has trace mode look at the classes that are loaded from now on, or not. What it
@@ -150,7 +176,10 @@ pub fn follow_loading(probes: &mut Probes, trace: &Trace, env: *mut JNIEnv, on: 
     probes.can_be_lost = false;
     // First, so that no class gets by.
     if ti.set_event(HOOK, true).is_ok() {
-        trace.add_missing_probes(env);
+        match std::mem::take(&mut probes.lacks_trace) {
+            true => trace.add_probes(env),
+            false => trace.add_missing_probes(env),
+        }
         probes.newcomers = Some(0);
     }
 }
@@ -283,7 +312,15 @@ pub fn suspects(probes: &Probes) -> Option<Others> {
 
 /// The new bytes of a class that gets probes, in JVMTI's memory, and their
 /// number; `None` for all others.
-pub fn transform(ti: Ti, name: &str, bytes: &[u8]) -> Option<(*mut c_uchar, usize)> {
+///
+/// Where `finds_probes` says that the class would not find what trace mode's probes call, it
+/// gets none of these.
+pub fn transform(
+    ti: Ti,
+    name: &str,
+    bytes: &[u8],
+    finds_probes: impl FnOnce() -> bool,
+) -> Option<(*mut c_uchar, usize)> {
     let mut targets = waits::CLASSES.into_iter().chain(waits::CLASSES_OF_8);
     let target = targets.find(|class| class.name() == name);
     if target.is_none() && !LOADING.load(Relaxed) {
@@ -297,7 +334,7 @@ pub fn transform(ti: Ti, name: &str, bytes: &[u8]) -> Option<(*mut c_uchar, usiz
                 false => waits::plan(target, method),
             }
         });
-        trace::transform(name, bytes, of_waits)?
+        trace::transform(name, bytes, of_waits, finds_probes)?
     } else {
         add_contention_probes(target?, name, bytes, wakers)?
     };

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     contention::Contention,
-    jvm::{Java, Vm},
+    jvm::{Java, Vm, virtual_threads},
     message::{PANICKED, say},
     options::{Locks, Mode, Options, Parks, TraceOptions},
     recorder::Recorder,
@@ -183,6 +183,50 @@ pub fn change_locks(
     Ok(())
 }
 
+/// What is recorded about locks, and which probes there are.
+pub struct Set {
+    locks: Locks,
+    trace: Option<TraceOptions>,
+    had_trace: bool,
+}
+
+/// What there is now.
+pub fn set() -> Set {
+    let modes = lock(&MODES);
+    Set { locks: modes.locks, trace: modes.trace.clone(), had_trace: modes.probes.trace }
+}
+
+/// Makes it so again: takes back the probes of trace mode that were not there.
+///
+/// # Errors
+/// What the JVM refused.
+pub fn set_again(
+    recorder: &'static Recorder,
+    env: *mut JNIEnv,
+    before: Set,
+) -> Result<(), AgentError> {
+    let mut modes = lock(&MODES);
+    let is_other = modes.locks != before.locks;
+    (modes.locks, modes.trace) = (before.locks, before.trace);
+    RECORDS_WAITS.store(modes.locks != Locks::Nothing, Relaxed);
+    if is_other {
+        let is_enabled = recorder.is_enabled();
+        at_work(&mut modes, recorder, env, is_enabled)?;
+    }
+    if let Some(trace) = trace::active().filter(|_| modes.probes.trace && !before.had_trace) {
+        instrument::take_back(&mut modes.probes, trace, env);
+        if recorder.is_enabled() {
+            // Those of waits are still needed.
+            at_work(&mut modes, recorder, env, true)?;
+        }
+    }
+    drop(modes);
+    if is_other && locks() != Locks::Nothing {
+        note_mode(recorder, Mode { locks: locks(), sample: sample::is_wanted() });
+    }
+    Ok(())
+}
+
 /// Switches JVMTI's events, the probes and the Java half of trace mode on or off, as
 /// the mode requires.
 fn at_work(
@@ -295,7 +339,7 @@ pub fn set_threshold_ns(recorder: &Recorder, threshold_ns: u64) {
 
 /// What the agent is doing, in `key=value` lines.
 pub fn status(recorder: &'static Recorder) -> String {
-    let state = if recorder.log().is_dead() {
+    let state = if recorder.log().is_dead() || recorder.log().is_lost() {
         RecordingState::Broken
     } else if recorder.is_enabled() {
         RecordingState::Recording
@@ -310,7 +354,9 @@ pub fn status(recorder: &'static Recorder) -> String {
     let period_ns = sample::period_ns();
     let lack = lock(&MODES).lack.clone().filter(|_| is_to_record());
     let reason = match state {
-        RecordingState::Broken => recorder.why_it_gave_up().map(str::to_owned),
+        RecordingState::Broken => {
+            recorder.why_it_gave_up().map(str::to_owned).or_else(|| recorder.log().lack_of_room())
+        }
         _ => lack,
     };
     // A mode that has stopped, or is paused for a reason, is still the wanted one.
@@ -380,6 +426,9 @@ fn apply(
     let on = is_to_record() && modes.lack.is_none();
     if !on && recorder.is_enabled() {
         look_for_owners(env);
+    }
+    if on {
+        virtual_threads::be_told(recorder.ti());
     }
     at_work(modes, recorder, env, on)?;
     recorder.set_enabled(on);

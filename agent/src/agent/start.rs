@@ -12,11 +12,11 @@ use crate::{
     jvm::{
         Java, Ti, Vm, Walker, old,
         setup::Fields,
-        walk::{Exports, Hints, LocalVariables},
+        walk::{Exports, Flags, Hints, LocalVariables},
     },
     log::{Log, names},
     message::{PANICKED, say},
-    options::{FileNames, Locks, Options, Rotation, Threshold, Walk},
+    options::{FileNames, Locks, Mode, Options, Rotation, Threshold, Walk},
     recorder::Recorder,
     sample,
     spawn::{NoThread, thread},
@@ -32,7 +32,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::{
-        Mutex,
+        Mutex, OnceLock,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
@@ -40,6 +40,8 @@ use tyrion_wire::header::{self, Header, RecordingState};
 
 /// What `Agent_OnLoad` leaves for the moment when the JVM is up.
 static AT_START: Mutex<Option<Start>> = Mutex::new(None);
+/// The mode that the JVM was started with.
+static USUAL_MODE: OnceLock<Mode> = OnceLock::new();
 
 /// The JVMTI environment, and what it is to call.
 pub type Jvmti = (Ti, fn() -> jvmtiEventCallbacks);
@@ -79,7 +81,6 @@ pub fn prepare((ti, callbacks): Jvmti, options: Options) -> Result<Start, AgentE
         |c| c.set_can_get_line_numbers(true),
         |c| c.set_can_get_bytecodes(true),
         |c| c.set_can_get_thread_cpu_time(true),
-        |c| c.set_can_support_virtual_threads(true),
         |c| c.set_can_generate_garbage_collection_events(true),
     ])
     .and_then(|()| ti.set_callbacks(&callbacks()))?;
@@ -122,6 +123,7 @@ pub fn allow(ti: Ti, locks: Locks) -> Result<(), AgentError> {
     if locks == Locks::Nothing {
         return Ok(());
     }
+    spare_archives(ti, locks)?;
     ti.add_capabilities(&[
         |c: &mut jvmtiCapabilities| c.set_can_generate_monitor_events(true),
         |c| c.set_can_tag_objects(true),
@@ -133,6 +135,31 @@ pub fn allow(ti: Ti, locks: Locks) -> Result<(), AgentError> {
     match ti.capabilities().can_generate_monitor_events() {
         true => Ok(()),
         false => Err(AgentError::NoMonitors),
+    }
+}
+
+/// What is recorded where nothing else is asked for: what the JVM was started with, or else
+/// the default.
+pub fn usual_mode() -> Mode {
+    USUAL_MODE.get().copied().unwrap_or_else(|| Options::default().mode())
+}
+
+/// The first release that writes an archive of classes whatever has been changed.
+const ARCHIVES_ANY_SINCE: u32 = 21;
+
+/// Leaves classes as they are where the JVM writes them into an archive. It fails to, or
+/// crashes, if they have been changed.
+fn spare_archives(ti: Ti, locks: Locks) -> Result<(), AgentError> {
+    let Some(flags) = Flags::find(ti) else { return Ok(()) };
+    let trains = flags.trains_for_cache();
+    hooks::classes_stay(trains);
+    let is_delicate = ti.java_release().is_some_and(|release| release < ARCHIVES_ANY_SINCE);
+    match locks {
+        Locks::Trace if trains => Err(AgentError::Archives("an AOT cache")),
+        Locks::Trace if is_delicate && flags.may_archive() => {
+            Err(AgentError::Archives("an archive of its classes"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -181,6 +208,9 @@ pub fn begin(start: Start, env: *mut JNIEnv, attached: bool) -> Result<(), Agent
         let _ = std::fs::remove_file(&path);
     }
     let recorder = result?;
+    if !attached {
+        let _ = USUAL_MODE.set(options.mode());
+    }
     timed_session::set_wanted(options.enabled && options.sample_for.is_none());
     if options.enabled {
         if attached {
@@ -251,8 +281,6 @@ fn open(
     ] {
         ti.set_event(event, true)?;
     }
-    // Fails before JDK 21, where there are none.
-    let _ = ti.set_event(jvmti::JVMTI_EVENT_VIRTUAL_THREAD_END, true);
     // Not all JVMs tell, and the metadata say so. The end first: a beginning has one then.
     for event in
         [jvmti::JVMTI_EVENT_GARBAGE_COLLECTION_FINISH, jvmti::JVMTI_EVENT_GARBAGE_COLLECTION_START]

@@ -11,7 +11,7 @@ use crate::{
     clock,
     jvm::Vm,
     message::{PANICKED, say},
-    options::{DEFAULT_PERIOD_NS, NamePattern, Options, SampleOptions},
+    options::{DEFAULT_PERIOD_NS, Mode, NamePattern, Options, SampleOptions},
     recorder::Recorder,
     sample,
     spawn::{self, NoThread},
@@ -106,7 +106,8 @@ pub fn set_wanted(on: bool) {
     WANTED.store(on, SeqCst);
 }
 
-fn is_wanted() -> bool {
+/// Whether the JVM is recorded as long as no sample is being taken.
+pub fn is_wanted() -> bool {
     WANTED.load(SeqCst)
 }
 
@@ -209,14 +210,20 @@ pub fn stopped(sessions: &mut TimedSessions) {
 }
 
 /// The user has asked for a recording, to last. If that is with a mode, samples
-/// end, and with them what they alone had asked for.
-pub fn started(sessions: &mut TimedSessions, options: &Options) {
+/// end, and with them what they alone had asked for. `usual` is the mode that counts where
+/// none is asked for.
+pub fn started(sessions: &mut TimedSessions, options: &Options, usual: Option<Mode>) {
     set_wanted(options.enabled);
     if let Some(mode) = options.mode {
         sessions.remove(|_| true);
         sessions.own = None;
         set_lasting(mode.sample.then_some(&options.sampling));
         sample_lasting();
+    } else if let Some(mode) = usual {
+        set_lasting(mode.sample.then_some(&options.sampling));
+        if sessions.open.is_empty() {
+            sample_lasting();
+        }
     }
 }
 
@@ -234,6 +241,19 @@ pub fn set_lasting(options: Option<&SampleOptions>) {
             once: options.once,
         }
     });
+}
+
+/// What is sampled until the user says otherwise.
+pub fn lasting() -> Option<SampleOptions> {
+    lock(&LASTING).clone()
+}
+
+/// The same as it was before.
+pub fn last_again(sessions: &TimedSessions, before: Option<SampleOptions>) {
+    *lock(&LASTING) = before;
+    if sessions.open.is_empty() {
+        sample_lasting();
+    }
 }
 
 /// Whether there are samples as long as nobody says otherwise.
@@ -302,18 +322,18 @@ mod tests {
         sessions.own = Some(own.clone());
         sessions.add(Duration::MAX);
         assert_eq!(current(&sessions), own);
-        started(&mut sessions, &Options::parse("mode=sample").unwrap());
+        started(&mut sessions, &Options::parse("mode=sample").unwrap(), None);
         assert!(sessions.open.is_empty());
         assert_eq!(current(&sessions), lasting);
         assert_eq!(describe(&current(&sessions)), "threads=\nskip-daemon=true\n");
-        started(&mut sessions, &Options::parse("mode=contention").unwrap());
+        started(&mut sessions, &Options::parse("mode=contention").unwrap(), None);
         assert_eq!(*lock(&LASTING), None);
 
         // A sample finds what was said last.
         assert_eq!((before(true), before(false)), ("new", "recording"));
         set_wanted(false);
         assert_eq!(before(false), "paused");
-        started(&mut sessions, &Options::parse("threshold=0").unwrap());
+        started(&mut sessions, &Options::parse("threshold=0").unwrap(), None);
         assert_eq!(before(false), "recording");
         stopped(&mut sessions);
         assert_eq!(before(false), "paused");

@@ -158,6 +158,11 @@ impl<'j> Java<'j> {
         Local(Object(call!(self, GetObjectField, object.raw(), field), PhantomData))
     }
 
+    /// Has a field refer to an object.
+    pub fn set_object_field(&self, object: Object<'_>, field: jfieldID, value: Object<'_>) {
+        call!(self, SetObjectField, object.raw(), field, value.raw());
+    }
+
     /// How many elements an array has.
     pub fn array_length(&self, array: Object<'_>) -> usize {
         usize::try_from(call!(self, GetArrayLength, array.raw())).unwrap_or(0)
@@ -203,7 +208,7 @@ impl<'j> Java<'j> {
         }
     }
 
-    fn clear_exception(&self) {
+    pub(super) fn clear_exception(&self) {
         if call!(self, ExceptionCheck) != 0 {
             call!(self, ExceptionClear);
         }

@@ -38,14 +38,22 @@ impl Loaders {
         // SAFETY: JVMTI's answer is a local reference of the current native frame, and
         // it is ours.
         let loader = unsafe { Local::new(loader) };
-        let number = match self.ti.tag(loader.get()) {
-            0 => {
-                let number = self.last.fetch_add(1, Relaxed) + 1;
-                self.ti.set_tag(loader.get(), number).map(|()| number)
-            }
-            number => Ok(number),
-        };
+        let number = self.number_of(loader.get());
         java.drop_local(loader);
         number
+    }
+
+    /// The number of a class loader that is not the JVM's own.
+    ///
+    /// # Errors
+    /// JVMTI's code, when it has no number and gets none.
+    pub fn number_of(&self, loader: Object<'_>) -> Result<i64> {
+        match self.ti.tag(loader) {
+            0 => {
+                let number = self.last.fetch_add(1, Relaxed) + 1;
+                self.ti.set_tag(loader, number).map(|()| number)
+            }
+            number => Ok(number),
+        }
     }
 }

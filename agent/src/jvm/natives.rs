@@ -21,7 +21,7 @@ use std::{
     ptr,
     sync::OnceLock,
 };
-use tyrion_bytecode::{ClassFile, Method};
+use tyrion_bytecode::{ClassFile, Member, Method};
 
 type RegisterNatives =
     unsafe extern "system" fn(*mut JNIEnv, jclass, *const JNINativeMethod, jint) -> jint;
@@ -104,6 +104,17 @@ fn ask(ti: Ti, java: Java, class: Object<'_>) -> Result<Vec<Told>, JvmError> {
     asked?;
     restored?;
     Ok(told)
+}
+
+/// The native methods of one of the agent's own classes.
+pub fn methods(bytes: &[u8]) -> Vec<Member> {
+    let Ok(class) = ClassFile::parse(bytes) else { return Vec::new() };
+    let member = |method: Method<'_, '_>| Member {
+        owner: class.name().to_string().into(),
+        name: method.name().to_string().into(),
+        descriptor: method.descriptor().to_string().into(),
+    };
+    class.methods().filter(Method::is_native).map(member).collect()
 }
 
 /// Tells the JVM where the native methods of one of the agent's own classes are, so that it need

@@ -314,6 +314,44 @@ pub fn unsafe_class(java: Java) -> &'static str {
     }
 }
 
+/// `Reference.referent`.
+pub struct Referent(jfieldID);
+
+// SAFETY: field ids are valid on every thread.
+unsafe impl Send for Referent {}
+// SAFETY: as above; nothing is ever changed.
+unsafe impl Sync for Referent {}
+
+impl Referent {
+    /// `None` where there is no such field.
+    pub fn find(env: *mut JNIEnv) -> Option<Referent> {
+        let field = field_if_any(env, "java/lang/ref/Reference", "referent", "Ljava/lang/Object;");
+        (!field.is_null()).then_some(Referent(field))
+    }
+
+    /// Has a reference be one to an object.
+    pub fn set(&self, java: Java, reference: Object<'_>, object: Object<'_>) {
+        java.set_object_field(reference, self.0, object);
+    }
+}
+
+/// Whether a class loader finds a class, which is not initialized.
+pub fn is_found_by(java: Java<'_>, loader: Object<'_>, name: &str) -> bool {
+    let found = with_env(java.raw(), |env| {
+        let name = env.new_string(name.replace('/', "."))?;
+        let (class, method) = (jni_str!("java/lang/Class"), jni_str!("forName"));
+        let of = jni_sig!("(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;");
+        // SAFETY: `loader` is a valid reference of the caller's, who keeps it.
+        let loader = ManuallyDrop::new(unsafe { JObject::from_raw(env, loader.raw().cast()) });
+        let arguments = [JValue::Object(&name), JValue::Bool(false), JValue::Object(&loader)];
+        let found = env.call_static_method(class, method, of, &arguments)?.l()?;
+        env.delete_local_ref(found);
+        env.delete_local_ref(name);
+        Ok(())
+    });
+    found.is_ok()
+}
+
 /// Sets a static field of type `boolean`, after initializing the class.
 ///
 /// # Errors
@@ -395,13 +433,13 @@ const LINK_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Calls native methods of a class once, given by name and descriptor, with
 /// arguments that they ignore, so that the JVM has linked all of them before any
-/// probe is met.
+/// probe is met: it looks for a method in Java code, which needs room in the program's heap.
 ///
 /// # Errors
 /// When one cannot be linked.
-pub fn link(env: *mut JNIEnv, class: Object<'_>) -> Result<(), JvmError> {
+pub fn link(env: *mut JNIEnv, class: Object<'_>, natives: &[Member]) -> Result<(), JvmError> {
     let deadline = Instant::now() + LINK_PATIENCE;
-    probe::wait::ALL.iter().try_for_each(|native| {
+    natives.iter().try_for_each(|native| {
         while let Err(reason) = call_with_nothing(env, class, native) {
             if Instant::now() > deadline {
                 let (name, reason) = (native.name.to_string(), Box::new(reason));

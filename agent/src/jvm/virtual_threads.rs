@@ -8,9 +8,16 @@ use super::{
 };
 use jvmti_bindings::sys::{
     jni::{JNIEnv, jfieldID, jint, jmethodID, jthread},
-    jvmti::{jvmtiEnv, jvmtiError, jvmtiEvent, jvmtiExtensionEvent, jvmtiExtensionEventInfo},
+    jvmti::{
+        JVMTI_EVENT_VIRTUAL_THREAD_END, jvmtiCapabilities, jvmtiEnv, jvmtiError, jvmtiEvent,
+        jvmtiExtensionEvent, jvmtiExtensionEventInfo,
+    },
 };
-use std::{ffi::CStr, ptr};
+use std::{
+    ffi::CStr,
+    ptr,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 /// What HotSpot calls when a virtual thread comes to a carrier, and leaves it.
 pub type MountCallback = unsafe extern "C" fn(*mut jvmtiEnv, *mut JNIEnv, jthread);
@@ -45,6 +52,19 @@ pub struct VirtualThreads {
 unsafe impl Send for VirtualThreads {}
 // SAFETY: as above; nothing is ever changed.
 unsafe impl Sync for VirtualThreads {}
+
+/// Has the JVM tell of virtual threads, which makes each of them cost more: where it has
+/// none, before JDK 21, nothing. To be called once something is recorded.
+pub fn be_told(ti: Ti) {
+    static ARE_TOLD: AtomicBool = AtomicBool::new(false);
+    if ARE_TOLD.swap(true, Relaxed) {
+        return;
+    }
+    let can = |c: &mut jvmtiCapabilities| c.set_can_support_virtual_threads(true);
+    if ti.add_capabilities(&[can]).is_ok() {
+        let _ = ti.set_event(JVMTI_EVENT_VIRTUAL_THREAD_END, true);
+    }
+}
 
 impl VirtualThreads {
     /// Looks everything up; `None` where there are no virtual threads, or they are

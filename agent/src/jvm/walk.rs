@@ -20,6 +20,7 @@
 
 mod code;
 mod exports;
+mod flags;
 mod frames;
 mod heap;
 mod layout;
@@ -32,6 +33,7 @@ use super::{Java, Object};
 use crate::fingerprint::{Fingerprint, Folded};
 use code::Kinds;
 pub use exports::Exports;
+pub use flags::Flags;
 use frames::{Frame, Frames, Unsure};
 use jvmti_bindings::sys::{
     jni::{jfieldID, jmethodID},

@@ -12,9 +12,10 @@ use super::{
 use crate::sync::{lock, try_lock_for};
 use room::{Growth, allocate};
 use std::{
-    fs::File,
+    fs::{File, Metadata},
     io,
     os::unix::fs::MetadataExt,
+    path::Path,
     sync::{
         Arc, Condvar, Mutex,
         atomic::{
@@ -310,7 +311,14 @@ impl LogFile {
     /// once nobody writes definitions or events into it any more.
     pub fn finish(&self, end_ns: u64) {
         self.seal_retired();
-        let used = lock(&self.carve).at;
+        let (used, has_ended) = {
+            let carve = lock(&self.carve);
+            (carve.at, carve.closed)
+        };
+        if has_ended {
+            // It was closed, or lost: then nothing is known of what is there by now.
+            return;
+        }
         // Not fatal either: what is not sealed has no checksum, that is all.
         let _ = seal::chunks(&self.file, self.first, used);
         self.close(end_ns);
@@ -342,6 +350,15 @@ impl LogFile {
     /// Whether no folder has it any more.
     pub fn is_deleted(&self) -> bool {
         !self.region.faulted() && self.file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
+    }
+
+    /// Whether the file is to be found by this path.
+    pub fn is_at(&self, path: &Path) -> bool {
+        let identity = |metadata: Metadata| (metadata.dev(), metadata.ino());
+        let there = path.symlink_metadata().map(identity);
+        let ours = self.file.metadata().map(identity);
+        // One that does not tell of itself is not said to be elsewhere.
+        ours.map_or(true, |ours| there.is_ok_and(|there| there == ours))
     }
 
     fn check_file(&self) -> Result<(), Trouble> {

@@ -43,6 +43,33 @@ pub fn create(path: &Path, overwrite: bool) -> io::Result<(File, PathBuf)> {
     locked(open_new(&own)?, &own)
 }
 
+/// Opens the file that a log goes on in: under this name, or under the first one with a
+/// number in it that is not taken. Files that are there stay as they are.
+///
+/// # Errors
+/// As `open(2)`, or when all such names are taken.
+pub fn create_unused(path: &Path) -> io::Result<(File, PathBuf)> {
+    let mut error = io::ErrorKind::AlreadyExists.into();
+    for number in 1..=MOST_UNUSED {
+        let path =
+            if number == 1 { path.to_owned() } else { with_word(path, &format!("-{number}")) };
+        match open_new(&path) {
+            Ok(file) => return locked(file, &path),
+            Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => error = reason,
+            Err(reason) => return Err(reason),
+        }
+    }
+    Err(error)
+}
+
+/// As many names are tried.
+const MOST_UNUSED: u32 = 1000;
+
+/// The name of a log that nobody has named, where every user may write.
+pub fn usual() -> PathBuf {
+    PathBuf::from(format!("/tmp/tyrion-{}.log", std::process::id()))
+}
+
 /// The same for a log whose files are named by time: what is there already is of an earlier
 /// recording, and gets such a name.
 ///
@@ -82,8 +109,13 @@ pub fn own(path: &Path) -> PathBuf {
 
 /// A name with another part before its ending.
 fn with_part(path: &Path, part: &str) -> PathBuf {
+    with_word(path, &format!(".{part}"))
+}
+
+/// The same path with this before the ending of its name.
+fn with_word(path: &Path, word: &str) -> PathBuf {
     let mut name = path.file_stem().unwrap_or_default().to_os_string();
-    name.push(format!(".{part}"));
+    name.push(word);
     if let Some(extension) = path.extension() {
         name.push(".");
         name.push(extension);
@@ -195,6 +227,19 @@ mod tests {
         assert!(create(Path::new("/dev/null"), true).is_err());
         let error = create(&dir.path().join("a\nb.log"), true).unwrap_err().to_string();
         assert!(error.contains("control characters"), "{error}");
+    }
+
+    #[test]
+    fn a_log_goes_on_beside_what_is_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let wanted = dir.path().join("a.log");
+        let names = ["a.log", "a-2.log", "a-3.log"].map(|name| dir.path().join(name));
+        for name in &names {
+            assert_eq!(&create_unused(&wanted).unwrap().1, name);
+            std::fs::write(name, "precious").unwrap();
+        }
+        assert!(names.iter().all(|name| std::fs::read(name).unwrap() == b"precious"));
+        assert!(create_unused(&dir.path().join("no/a.log")).is_err());
     }
 
     /// Opening a FIFO would have the JVM wait when it starts; replacing a link

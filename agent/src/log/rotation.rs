@@ -37,7 +37,7 @@ use std::{
     sync::{
         Arc, Condvar, Mutex, OnceLock,
         atomic::{
-            AtomicBool, AtomicU32, AtomicUsize,
+            AtomicBool, AtomicU32, AtomicU64, AtomicUsize,
             Ordering::{Acquire, Relaxed, Release},
         },
     },
@@ -76,10 +76,14 @@ pub struct Log {
     number: AtomicU32,
     dead: AtomicBool,
     closed: AtomicBool,
-    /// Why there is no room for more, as long as there is none.
+    /// Why nothing more can be written for now, if that is so.
     lack: Mutex<Option<String>>,
-    /// There is room again, or the log has ended.
+    /// When the user was last told that a file was deleted, monotonic ns; 0: never.
+    deletion_told_ns: AtomicU64,
+    /// The lack may have ended, or the log has.
     lack_ends: Condvar,
+    /// It cannot end before the log goes on in another file.
+    lost: AtomicBool,
     prepared: Mutex<Option<Prepared>>,
     kept: Mutex<Kept>,
     leftovers: Mutex<Leftovers>,
@@ -147,7 +151,9 @@ impl Log {
             dead: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             lack: Mutex::default(),
+            deletion_told_ns: AtomicU64::new(0),
             lack_ends: Condvar::new(),
+            lost: AtomicBool::new(false),
             prepared: Mutex::default(),
             kept: Mutex::default(),
             leftovers: Mutex::default(),
@@ -227,7 +233,7 @@ impl Log {
         self.closed.load(Relaxed)
     }
 
-    /// Whether the log can no longer be written on.
+    /// Whether recording has stopped for good.
     pub fn is_dead(&self) -> bool {
         self.dead.load(Relaxed)
     }
@@ -280,9 +286,9 @@ impl Log {
     /// What the helper thread does for ever: keeps the file ahead of its
     /// writers, and switches to the next one. `go_over` has lanes and waits go
     /// over from one generation to another, and says whether all have. `each` gets
-    /// the current one time and again, and whether there is no room for more: recording
+    /// the current one time and again, and whether nothing more can be written: recording
     /// is to pause then. Returns when the log is closed, or with the reason why it
-    /// cannot be written on.
+    /// cannot be kept.
     pub fn keep(
         &self,
         go_over: impl Fn(&Arc<Generation>, &Arc<Generation>) -> bool,
@@ -334,15 +340,13 @@ impl Log {
                 drop_prepared(lock(&self.prepared).take());
                 return None;
             }
-            if let Err(reason) = self.tend(&current) {
-                let is_replaced = self.replace_deleted(&current);
-                if is_replaced == Some(true) {
-                    continue;
-                }
-                if is_replaced.is_none() {
-                    self.give_up();
-                    drop_prepared(lock(&self.prepared).take());
-                    return Some(reason.to_string());
+            if !self.is_lost()
+                && let Err(reason) = self.tend(&current)
+            {
+                match self.replace_deleted(&current) {
+                    Some(true) => continue,
+                    Some(false) => {}
+                    None => self.lose(&current, &reason),
                 }
             }
             each(&current, self.lacks_room());
@@ -350,7 +354,7 @@ impl Log {
             if self.answer_wanted(&current, &mut tidied) {
                 continue;
             }
-            if let Some(rotation) = self.rotation() {
+            if let Some(rotation) = self.rotation().filter(|_| !self.is_lost()) {
                 self.rotate(&mut helper, &current, rotation);
             }
         }

@@ -2,7 +2,10 @@
 //! those that were loaded before.
 
 use super::{Trace, active};
-use crate::jvm::{Java, Local, Object, agents, code::is_anonymous};
+use crate::{
+    jvm::{Java, Local, Object, agents, code::is_anonymous},
+    work,
+};
 use jvmti_bindings::sys::jni::JNIEnv;
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -18,14 +21,17 @@ const BATCH: usize = 2048;
 
 /// The new bytes of a class; `None` when it stays as it is. `others` says, if the
 /// class gets any, which probes of another mode go into its methods, too.
+///
+/// A class that does not find what probes call, as `finds_probes` says, gets none.
 pub fn transform(
     name: &str,
     bytes: &[u8],
     others: Option<impl Fn(&Method<'_, '_>) -> Option<MethodPlan>>,
+    finds_probes: impl FnOnce() -> bool,
 ) -> Option<Vec<u8>> {
     let trace = active()?;
     let began = Instant::now();
-    let new = trace.add_probes_to(name, bytes, others);
+    let new = trace.add_probes_to(name, bytes, others, finds_probes);
     let took_ns = began.elapsed().as_nanos() as u64;
     trace.statistics.transform_ns.fetch_add(took_ns, Relaxed);
     new
@@ -42,6 +48,7 @@ impl Trace {
         name: &str,
         bytes: &[u8],
         others: Option<impl Fn(&Method<'_, '_>) -> Option<MethodPlan>>,
+        finds_probes: impl FnOnce() -> bool,
     ) -> Option<Vec<u8>> {
         let Ok(class) = ClassFile::parse(bytes) else {
             // The JVM will say so, if it is.
@@ -66,6 +73,10 @@ impl Trace {
             }
         }
         let instrumented = all.carry_out(&class);
+        if instrumented.bytes.is_some() && !finds_probes() {
+            (0..instrumented.changed).for_each(|_| places.leave("class loader"));
+            return None;
+        }
         all.left.iter().for_each(|left| places.leave(left.why.key()));
         places.remember_moves(name, instrumented.moved);
         if instrumented.bytes.is_some() {
@@ -191,20 +202,48 @@ pub fn retransform_loaded(trace: &Trace, env: *mut JNIEnv, which: Which) {
             false => java.drop_local(class),
         }
     }
-    retransform(trace, java, wanted);
+    retransform(trace, java, wanted, true);
     trace.recorder.note_redefinition();
     trace.plan.done(&choice.now);
 }
 
-fn retransform(trace: &Trace, java: Java, classes: Vec<Local<'_>>) {
+/// Has the classes that have probes pass by [`transform`] while there is no hook: then they
+/// are what their files say.
+pub fn strip(trace: &Trace, env: *mut JNIEnv) {
+    // SAFETY: `env` is the current thread's, and this is called in a native frame
+    // that lasts longer.
+    let java = unsafe { Java::new(env) };
+    let Ok(classes) = trace.recorder.ti().loaded_classes(java) else { return };
+    let mut probed = Vec::new();
+    for class in classes {
+        match trace.mentions_probes(class.get()) == Some(true) {
+            true => probed.push(class),
+            false => java.drop_local(class),
+        }
+    }
+    retransform(trace, java, probed, false);
+    trace.recorder.note_redefinition();
+}
+
+/// What is left when the command is given up is not done, unless it must be.
+fn retransform(trace: &Trace, java: Java, classes: Vec<Local<'_>>, may_be_left: bool) {
+    let (of, mut done) = (classes.len(), 0);
     let (mut classes, mut batch) = (classes.into_iter(), Vec::new());
     loop {
+        if may_be_left {
+            work::note(format!("puts probes into classes, {done} of {of} done"));
+            if work::is_given_up() {
+                classes.for_each(|class| java.drop_local(class));
+                return;
+            }
+        }
         batch.extend(classes.by_ref().take(BATCH));
         if batch.is_empty() {
             return;
         }
-        let classes: Vec<_> = batch.iter().map(Local::get).collect();
-        retransform_together(trace, &classes);
+        let together: Vec<_> = batch.iter().map(Local::get).collect();
+        retransform_together(trace, &together);
+        done += batch.len();
         batch.drain(..).for_each(|class| java.drop_local(class));
     }
 }

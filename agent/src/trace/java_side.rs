@@ -50,6 +50,7 @@ const JAVA_OWN: &[&str] = &[
     "CLASS_SHIFT",
     "LATER_MASK",
     "LATER_SPARE",
+    "LEAST_ROOM",
 ];
 
 /// The constants of type `int` or `long`, by name, as they are written.

@@ -199,6 +199,15 @@ extern "system" fn note_place_instance(env: *mut JNIEnv, _: jclass, place: jint,
     with_trace(env, |trace, _| trace.note_place_instance(place as u32, hash as u32));
 }
 
+#[unsafe(export_name = "Java_java_lang_TyrionTrace_pointTo")]
+extern "system" fn point_to(env: *mut JNIEnv, _: jclass, reference: Object<'_>, lock: Object<'_>) {
+    let Some(referent) = active().and_then(|trace| trace.referent.get()) else { return };
+    // SAFETY: the JVM passes the current thread's environment, whose native frame lasts
+    // as long as the call.
+    let java = unsafe { Java::new(env) };
+    referent.set(java, reference, lock);
+}
+
 /// Rare: once for a place, or so.
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_noHoldsAt")]
 extern "system" fn no_holds_at(env: *mut JNIEnv, _: jclass, place: jint) {

@@ -101,6 +101,11 @@ impl Passed {
         *lock(&self.seen) = None;
     }
 
+    /// The number of a class loader, if it has one.
+    pub fn number_of(&self, loader: Object<'_>) -> Option<i64> {
+        self.loaders.as_ref()?.number_of(loader).ok()
+    }
+
     /// Whether a class's loader is known, and is not the JVM's own.
     pub fn is_loaded_by_program(&self, java: Java, class: Object<'_>) -> bool {
         let loader = self.loaders.as_ref().and_then(|loaders| loaders.number(java, class).ok());

@@ -10,7 +10,11 @@ use super::{
     ticks,
 };
 use crate::{
-    jvm::{Java, Vm, natives, setup, ti},
+    jvm::{
+        Java, Vm, natives,
+        setup::{self, Referent},
+        ti,
+    },
     log,
     options::TraceOptions,
     recorder::Recorder,
@@ -62,6 +66,8 @@ pub fn prepare(
     let _ = trace.class.set(lasting.ok_or(TraceError::NoMemory("a reference"))?);
     // Looking for a field initializes the class.
     setup::set_static_boolean(env, class, "on", false)?;
+    // While there is no trace mode yet, they do nothing.
+    setup::link(env, class, &natives::methods(CLASS_BYTES))?;
     let methods = recorder.ti().methods_of(class)?;
     recorder.leave_out(methods.clone());
     let _ = trace.probe_methods.set(methods.into_iter().map(|method| method as usize).collect());
@@ -75,6 +81,9 @@ pub fn prepare(
     };
     trace.plan.begin(PlanOptions { filters: filters(options), front, wakers });
     if hash_before {
+        if let Some(referent) = Referent::find(env) {
+            let _ = trace.referent.set(referent);
+        }
         hash_later(env, trace)?;
     }
     trace.begin_bursts()?;
@@ -216,6 +225,15 @@ impl Trace {
     /// Gives all classes their probes that are loaded and want some.
     pub fn add_probes(&self, env: *mut JNIEnv) {
         classes::retransform_loaded(self, env, Which::All);
+        if let Some(class) = self.class.get() {
+            // Where that fails, nothing is lost.
+            let _ = setup::call_static(env, class.get(), "passLocks");
+        }
+    }
+
+    /// Takes the probes from all classes that have some, while there is no hook.
+    pub fn take_probes(&self, env: *mut JNIEnv) {
+        classes::strip(self, env);
     }
 
     /// Gives their probes to those that were loaded while nobody looked. Other classes

@@ -1,10 +1,13 @@
 //! `tyrion attach`, `tyrion stop` and `tyrion status`.
 
+mod answer;
+mod waiting;
+
 use crate::{
     agent,
     agent_options::{AgentOptions, check_sent_file},
     jvm::{
-        attach::{check_interrupts, java_release, load},
+        attach::{java_release, load},
         names::{JvmName, jvm_name, program_of},
         process::{
             JvmProcess,
@@ -14,26 +17,22 @@ use crate::{
         },
     },
     logs::LogFiles,
-    outcome::{self, CommandResult, Failure, tell, tell_step},
+    outcome::{CommandResult, Failure, tell, tell_step},
+    signals::{Interrupts, is_interrupted},
 };
 use clap::Args;
-use serde_json::{Map, Value, json};
 use std::{
     borrow::Cow,
     cell::RefCell,
     fs::File,
     path::{Path, PathBuf},
     rc::Rc,
-    time::{Duration, Instant},
+    time::Duration,
 };
-use tyrion_model::{harmless, units};
+use tyrion_model::harmless;
 use tyrion_options::DEFAULT_FILE;
-use tyrion_report::{OwnCpu, render::json as escape};
+use waiting::{Next, Waiting};
 
-/// How long the agent may take to answer.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// Keys are shown up to this many characters.
-const LONGEST_KEY: usize = 40;
 /// Values are shown up to this many characters: a path has no more.
 const LONGEST_VALUE: usize = 4096;
 /// As much of what an agent says of an error.
@@ -139,7 +138,13 @@ pub fn attach(args: AttachArgs) -> CommandResult {
     }
     let log = agent.log_path(args.output.as_deref());
     tell_cost(&agent, &args.agent)?;
-    let (mut answer, _) = agent.start(&args.agent, Some(&log.path), args.output.is_some())?;
+    let is_named = args.output.is_some();
+    let (mut answer, _) = {
+        // An interrupt is for the agent, which takes back what it has begun.
+        let held = Interrupts::hold();
+        let _held = held.map_err(|error| Failure::new(format!("signals: {error}")))?;
+        agent.start(&args.agent, Some(&log.path), is_named)?
+    };
     // It has only just begun.
     answer.retain(|(key, _)| !key.starts_with(OWN_CPU));
     let written = value(&answer, "log");
@@ -160,7 +165,7 @@ pub fn attach(args: AttachArgs) -> CommandResult {
         ));
     }
     let here = agent.seen_here(&answer, Some(&log));
-    print(&answer, &here, args.jvm.json)
+    answer::print(agent.pid(), &answer, &here, args.jvm.json)
 }
 
 /// Says what it costs to begin with trace mode, before it does.
@@ -209,7 +214,7 @@ fn tell_answer(
 ) -> CommandResult {
     let agent = Agent::find(&args.jvm, args.trust)?;
     let answer = ask(&agent)?;
-    print(&answer, &agent.seen_here(&answer, None), args.json)
+    answer::print(agent.pid(), &answer, &agent.seen_here(&answer, None), args.json)
 }
 
 /// The agent in a JVM, loaded or not yet.
@@ -398,17 +403,30 @@ impl Agent {
 
     /// Waits for the answer.
     fn reply(&self, exchange: &Exchange) -> Result<AgentReply, Failure> {
-        let begin = Instant::now();
+        let mut waiting = Waiting::begin();
         loop {
+            // First: an agent that has just answered may end with its JVM.
+            let is_alive = self.is_alive();
             if let Some(text) = exchange.reply().map_err(Failure::Failed)? {
                 return read_reply(&text);
             }
-            check_interrupts(begin).map_err(Failure::Failed)?;
-            if begin.elapsed() > PATIENCE || !self.is_alive() {
-                let reason = "the agent does not answer; the JVM's stderr may say why";
-                return Err(Failure::new(reason));
+            let next = match is_alive {
+                true => waiting.next(exchange.work(), is_interrupted()),
+                false => Next::Leave,
+            };
+            match next {
+                Next::Wait => std::thread::sleep(Duration::from_millis(10)),
+                Next::GiveUp => {
+                    tell("giving up: the agent takes back what it has begun");
+                    exchange.give_up().map_err(|error| {
+                        Failure::new(format!("process {}: its /tmp: {error}", self.pid()))
+                    })?;
+                }
+                Next::Leave => {
+                    let reason = "the agent does not answer; the JVM's stderr may say why";
+                    return Err(Failure::new(reason));
+                }
             }
-            std::thread::sleep(Duration::from_millis(10));
         }
     }
 }
@@ -423,7 +441,7 @@ pub(super) struct LogPath {
 
 /// The options of a command, and where its answer goes.
 fn with_reply<'a>(exchange: &'a Exchange, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
-    [more, &[("reply", exchange.reply_path())]].concat()
+    [more, &[("reply", exchange.reply_path()), ("by", exchange.by())]].concat()
 }
 
 /// Takes an answer apart, which is `key=value` lines and nothing else.
@@ -448,50 +466,6 @@ fn read_reply(text: &str) -> Result<AgentReply, Failure> {
         Some((_, reason)) => Err(Failure::new(harmless::within(reason, LONGEST_REASON))),
         None => Ok(reply),
     }
-}
-
-/// A line of text for a key and its value; durations get a unit.
-fn line(key: &str, value: &str) -> String {
-    let duration = key.strip_suffix("_ns").and_then(|key| Some((key, value.parse().ok()?)));
-    match duration {
-        Some((key, ns)) => format!("{key:<13} {}\n", units::duration(ns)),
-        None => {
-            let key = harmless::within(key, LONGEST_KEY);
-            format!("{key:<13} {}\n", harmless::within(value, LONGEST_VALUE))
-        }
-    }
-}
-
-/// Prints an answer; `here` is the path of its log on this side.
-fn print(answer: &[(String, String)], here: &Path, as_json: bool) -> CommandResult {
-    let own = OwnCpu::read(|key| value(answer, &key.replace('.', "_")).parse().ok());
-    let is_of_own = |key: &str| own.is_some() && key.starts_with(OWN_CPU);
-    let answer = answer.iter().filter(|(key, _)| !is_of_own(key));
-    let text = if as_json {
-        let mut object = Map::new();
-        for (key, value) in answer {
-            let number = value.parse::<u64>().map(|number| json!(number));
-            object.insert(key.clone(), number.unwrap_or_else(|_| json!(value)));
-        }
-        // Ours at last, whatever the answer says.
-        if let Some(own) = own {
-            object.insert("own_cpu".to_owned(), json!(own));
-        }
-        if !here.as_os_str().is_empty() {
-            object.insert("log_here".to_owned(), json!(here.to_string_lossy()));
-        }
-        format!("{}\n", escape::escaped(&Value::Object(object).to_string()))
-    } else {
-        let own = own.map(|own| format!("{:<13} {}\n", "tyrion itself", own.text()));
-        let lines = answer.map(|(key, value)| match key.as_str() {
-            "log" if here != Path::new(value) && !here.as_os_str().is_empty() => {
-                line(key, value) + &line("log here", &here.to_string_lossy())
-            }
-            _ => line(key, value),
-        });
-        lines.chain(own).collect()
-    };
-    outcome::print(text)
 }
 
 #[cfg(test)]

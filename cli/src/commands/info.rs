@@ -237,6 +237,8 @@ fn json_of(log: &Recording, found: &LogContents) -> Value {
     let metadata: Map<String, Value> =
         facts.metadata.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
     let mut report = json!({
+        "schema": 1,
+        "tyrion": env!("CARGO_PKG_VERSION"),
         "log": log.name(),
         "format": facts.format,
         "version": facts.version,

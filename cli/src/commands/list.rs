@@ -36,8 +36,7 @@ pub struct ListArgs {
 
 /// Lists the JVMs that run.
 pub fn run(args: ListArgs) -> CommandResult {
-    let jvms: Vec<(RunningJvm, Glance)> =
-        running_jvms().into_iter().map(|jvm| (jvm.clone(), glance(jvm.pid))).collect();
+    let jvms = jvms();
     if args.json {
         let jvms: Vec<Value> = jvms.iter().map(|(jvm, seen)| as_json(jvm, seen)).collect();
         let all = json!({ "schema": 1, "tyrion": env!("CARGO_PKG_VERSION"), "jvms": jvms });
@@ -46,9 +45,22 @@ pub fn run(args: ListArgs) -> CommandResult {
     if jvms.is_empty() {
         tell("no JVM is running, as far as can be seen from here");
     }
+    print(shown(&jvms))
+}
+
+/// The same in lines, for who has not said which JVM is meant; none if there is none.
+pub(super) fn lines() -> Vec<String> {
+    shown(&jvms()).lines().map(str::to_owned).collect()
+}
+
+fn jvms() -> Vec<(RunningJvm, Glance)> {
+    running_jvms().into_iter().map(|jvm| (jvm.clone(), glance(jvm.pid))).collect()
+}
+
+fn shown(jvms: &[(RunningJvm, Glance)]) -> String {
     let users = users(&std::fs::read_to_string(USERS).unwrap_or_default());
     let rows: Vec<[String; 6]> = jvms.iter().map(|(jvm, seen)| row(jvm, seen, &users)).collect();
-    print(if rows.is_empty() { String::new() } else { table(&rows) })
+    if rows.is_empty() { String::new() } else { table(&rows) }
 }
 
 fn as_json(jvm: &RunningJvm, seen: &Glance) -> Value {

@@ -5,15 +5,18 @@ mod recorder;
 
 use super::{
     attach::{Agent, TrustArgs},
+    conditions::{ConditionArgs, metrics_help},
     convert::{self, format_names},
+    list,
     record::record,
     report::{PAGE, write_page},
-    sections::{FEW, interval_value},
+    sections::{FEW, seconds_value},
     session,
 };
 use crate::{
     agent_options::AgentOptions,
     files::OutputTarget,
+    filters::ShapeArgs,
     jvm::names::{JvmName, jvm_name},
     logs,
     outcome::{CommandResult, Completion, Failure, print, tell_error},
@@ -31,17 +34,16 @@ use tyrion_model::filter::{Filter, Kinds};
 use tyrion_options::DEFAULT_FILE;
 use tyrion_report::{
     About, Findings, Report, ReportOptions, SECTIONS, Section, find,
-    render::text,
+    render::{json, text},
     sections::{contended, lines},
     work_bytes,
 };
 
-/// Which JVM, for how long, and what to write.
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:
+const EXAMPLES: &str = "Examples:
   tyrion profile 4711
   tyrion profile com.acme.Main --duration 2m -o acme.html
   tyrion profile 4711 --mode contention+sample --to flamegraph
+  tyrion profile 4711 -d 60 --fail-if 'p99_wait_ns > 5ms' --json > report.json
   tyrion profile -- java -jar app.jar
   tyrion profile --mode trace --include 'com.acme.*' -- java -jar app.jar
 
@@ -51,20 +53,31 @@ recorded until then. A program that profile starts is recorded until it ends.
 
 The log is kept for the other commands. If the JVM is already being recorded, that
 recording continues, in its own log, and the report covers the time in which profile
-ran. If profile starts a program, the exit status is the program's.")]
+ran. If profile starts a program, the exit status is the program's.";
+
+fn after_help() -> String {
+    format!("{EXAMPLES}\n\n{}", metrics_help())
+}
+
+/// Which JVM, for how long, and what to write.
+#[derive(Args, Debug)]
+#[command(after_help = after_help())]
 pub struct ProfileArgs {
     /// The JVM: its process id, or its main class or jar, or a part of these or of
     /// its arguments
-    #[arg(value_name = "PID|NAME", value_parser = jvm_name,
-          required_unless_present = "command", conflicts_with = "command")]
+    #[arg(value_name = "PID|NAME", value_parser = jvm_name, conflicts_with = "command")]
     jvm: Option<JvmName>,
     /// How long to record
     #[arg(short, long, value_name = "DURATION", default_value = "30s",
-          value_parser = interval_value, conflicts_with = "command")]
+          value_parser = seconds_value, conflicts_with = "command")]
     duration: u64,
-    /// The page to write, for a browser
-    #[arg(short, long, value_name = "FILE", default_value = PAGE)]
-    output: PathBuf,
+    /// The page to write, for a browser [default: report.html, or report-2.html and so on
+    /// if that is there]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Print the whole report as one JSON object
+    #[arg(long)]
+    json: bool,
     /// Also convert the log to this format, or to all, under the usual names
     #[arg(long, value_name = "FORMAT", value_parser = format_names())]
     to: Option<&'static str>,
@@ -75,6 +88,10 @@ pub struct ProfileArgs {
     /// JVM's /tmp if the JVM cannot write here]
     #[arg(long, value_name = "LOG")]
     log: Option<PathBuf>,
+    #[command(flatten)]
+    conditions: ConditionArgs,
+    #[command(flatten)]
+    shape: ShapeArgs,
     #[command(flatten)]
     trust: TrustArgs,
     /// A command that starts a JVM, after --
@@ -87,7 +104,12 @@ pub struct ProfileArgs {
 /// Records, and reports.
 pub fn run(args: ProfileArgs) -> CommandResult {
     args.agent.check()?;
-    let page = OutputTarget::of(&args.output);
+    args.conditions.of_one_recording()?;
+    if args.jvm.is_none() && args.command.is_empty() {
+        return Err(which_jvm(list::lines()));
+    }
+    let output = args.output.clone().unwrap_or_else(|| unused(Path::new(PAGE)));
+    let page = OutputTarget::of(&output);
     if page.is_stream() {
         return Err(Failure::Usage(
             "-o must name a file; to write the page elsewhere, use tyrion report --html".to_owned(),
@@ -96,21 +118,44 @@ pub fn run(args: ProfileArgs) -> CommandResult {
     page.spare_logs()?;
     let user = rustix::process::geteuid();
     let status = match &args.jvm {
-        Some(jvm) => of_running(&args, jvm),
-        None => of_command(&args),
+        Some(jvm) => of_running(&args, &output, jvm),
+        None => of_command(&args, &output),
     }?;
     // As another user, who has no part in our desktop, nothing is opened.
-    if !args.no_open && user == rustix::process::geteuid() && args.output.is_file() {
-        desktop::open(&args.output);
+    if !args.no_open && user == rustix::process::geteuid() && output.is_file() {
+        desktop::open(&output);
     }
     Ok(status)
 }
 
+/// What is said to who names neither a JVM nor a command: which JVMs there are.
+fn which_jvm(jvms: Vec<String>) -> Failure {
+    let what = "name the JVM to profile, or the command that starts one after --";
+    match jvms.is_empty() {
+        true => Failure::Usage(format!("{what}; none is running, as far as can be seen from here")),
+        false => Failure::Which(format!("{what}. These are running:"), jvms),
+    }
+}
+
+/// The first of this file and those with a number in their names that is not there yet: a
+/// page of earlier stays as it is.
+fn unused(page: &Path) -> PathBuf {
+    let stem = page.file_stem().unwrap_or_default().to_string_lossy();
+    let end = page.extension().unwrap_or_default().to_string_lossy();
+    let numbered =
+        (2..MOST_PAGES).map(|number| page.with_file_name(format!("{stem}-{number}.{end}")));
+    let mut names = std::iter::once(page.to_owned()).chain(numbered);
+    names.find(|name| name.symlink_metadata().is_err()).unwrap_or_else(|| page.to_owned())
+}
+
+/// So many pages can be beside each other.
+const MOST_PAGES: u32 = 10_000;
+
 /// Attaches to a JVM for a while.
-fn of_running(args: &ProfileArgs, jvm: &JvmName) -> CommandResult {
+fn of_running(args: &ProfileArgs, page: &Path, jvm: &JvmName) -> CommandResult {
     let agent = Agent::find(jvm, args.trust)?;
     // As the user that this process is from now on, and before time is spent.
-    check_writable(&args.output)?;
+    check_writable(page)?;
     let log = session::interruptible(|interrupts| {
         let recorder = Recorder::begin(&agent, args)?;
         recorder.wait(interrupts, Duration::from_nanos(args.duration));
@@ -118,20 +163,20 @@ fn of_running(args: &ProfileArgs, jvm: &JvmName) -> CommandResult {
     })?;
     let logs = log.open(&agent)?;
     let filter = Filter { kinds: Kinds::contention(), ..log.filter(&logs) };
-    let done = report(args, &logs, &filter)?;
+    let done = report(args, page, &logs, &filter)?;
     tell_log(&log.here);
     Ok(done)
 }
 
 /// Runs a program to its end.
-fn of_command(args: &ProfileArgs) -> CommandResult {
-    check_writable(&args.output)?;
+fn of_command(args: &ProfileArgs, page: &Path) -> CommandResult {
+    check_writable(page)?;
     let log = args.log.as_deref().unwrap_or(Path::new(DEFAULT_FILE));
     let (status, newest) = record(&args.command, log, &args.agent)?;
     let reported = match newest.is_empty() {
         // Why has been told.
         true => Ok(Completion::Program(1)),
-        false => report_all(args, &newest),
+        false => report_all(args, page, &newest),
     };
     match (status, reported) {
         (Completion::Program(0), reported) => reported,
@@ -145,13 +190,13 @@ fn of_command(args: &ProfileArgs) -> CommandResult {
 }
 
 /// Reports on all recordings of a program, each with its earlier files.
-fn report_all(args: &ProfileArgs, newest: &[PathBuf]) -> CommandResult {
+fn report_all(args: &ProfileArgs, page: &Path, newest: &[PathBuf]) -> CommandResult {
     let mut logs = Vec::new();
     for log in newest {
         logs.extend(logs::open_since(&logs::Here, log, Some(0))?);
     }
     let filter = Filter { kinds: Kinds::contention(), ..Filter::default() };
-    let done = report(args, &logs, &filter)?;
+    let done = report(args, page, &logs, &filter)?;
     newest.iter().for_each(|log| tell_log(log));
     Ok(done)
 }
@@ -170,22 +215,31 @@ fn check_writable(page: &Path) -> Result<(), Failure> {
 }
 
 /// Prints the beginning of the report, and writes the rest.
-fn report(args: &ProfileArgs, logs: &[Recording], filter: &Filter) -> CommandResult {
-    let options = ReportOptions::default();
+fn report(args: &ProfileArgs, page: &Path, logs: &[Recording], filter: &Filter) -> CommandResult {
+    let default = ReportOptions::default();
+    let options = ReportOptions {
+        group_by: args.shape.group_by.clone().unwrap_or(default.group_by),
+        packages: args.shape.packages.clone(),
+        ..ReportOptions::default()
+    };
     let bar = progress::bar(work_bytes(logs), "reading");
     let findings = find(logs, filter, &options, &|bytes| bar.inc(bytes));
     bar.finish_and_clear();
     let done = logs::tell_damage(&findings.aggregate.damage);
-    let few = ReportOptions { top: FEW, lines: FEW, brief: true, ..options.clone() };
-    let beginning = Report::new(VERSION, &findings, &few, &beginning(&findings));
-    let text = text::write(&beginning, &terminal::style());
-    print(text)?;
     let whole = Report::new(VERSION, &findings, &options, &[]);
-    write_page(&whole, findings.profile(), &OutputTarget::of(&args.output))?;
-    if let Some(to) = args.to {
-        convert::write_usual(to, logs, filter)?;
-    }
-    Ok(done)
+    print(match args.json {
+        true => json::write(&whole),
+        false => {
+            let few = ReportOptions { top: FEW, lines: FEW, brief: true, ..options.clone() };
+            let beginning = Report::new(VERSION, &findings, &few, &beginning(&findings));
+            text::write(&beginning, &terminal::style())
+        }
+    })?;
+    let profile = args.shape.apply(findings.profile().clone());
+    let written = write_page(&whole, &profile, &OutputTarget::of(page)).and_then(|()| {
+        args.to.map_or(Ok(()), |to| convert::write_usual(to, logs, filter).map(drop))
+    });
+    args.conditions.check_written(written, done, &findings, None)
 }
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -195,6 +249,8 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 fn beginning(findings: &Findings<'_>) -> Vec<&'static Section> {
     let last = SECTIONS.iter().position(|section| section.name == contended::SECTION.name);
     let first = SECTIONS.iter().take(last.map_or(SECTIONS.len(), |last| last + 1));
+    // Nobody dumps threads here.
+    let first = first.filter(|section| section.about != About::Dumps);
     match findings.profile().lacks_waits {
         false => first.collect(),
         true => {
@@ -233,8 +289,32 @@ mod tests {
         assert_eq!(args.duration, 30_000_000_000);
         let args = parse("--log a.log -- java -jar a.jar --duration 7").unwrap();
         assert_eq!((args.jvm, args.command.len()), (None, 5));
-        for wrong in ["", "0", "1 2", "1 -- java", "--duration 5s -- java", "1 --to pictures"] {
+        assert_eq!(parse("1 -d 3").unwrap().duration, 3_000_000_000);
+        for wrong in ["0", "1 2", "1 -- java", "--duration 5s -- java", "1 --to pictures"] {
             assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn who_names_no_jvm_is_told_which_there_are() {
+        let said = which_jvm(vec!["4711  shop".to_owned()]);
+        assert!(matches!(&said, Failure::Which(_, lines) if lines == &["4711  shop"]), "{said}");
+        let said = which_jvm(Vec::new());
+        assert!(
+            matches!(&said, Failure::Usage(text) if text.contains("none is running")),
+            "{said}"
+        );
+        assert!(matches!(run(parse("").unwrap()), Err(Failure::Usage(_) | Failure::Which(..))));
+    }
+
+    #[test]
+    fn a_page_of_earlier_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let page = folder.path().join("report.html");
+        for name in ["report.html", "report-2.html", "report-3.html"] {
+            let free = unused(&page);
+            assert_eq!(free, folder.path().join(name));
+            std::fs::write(free, "").unwrap();
         }
     }
 

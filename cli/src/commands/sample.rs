@@ -4,7 +4,7 @@ mod session;
 
 use super::{
     attach::{Agent, TrustArgs},
-    sections::interval_value,
+    sections::{interval_value, seconds_value},
     session::interruptible,
 };
 use crate::{
@@ -54,7 +54,7 @@ pub struct SampleArgs {
     json: bool,
     /// How long to sample
     #[arg(short, long, value_name = "DURATION", default_value = "10s",
-          value_parser = interval_value, conflicts_with = "once")]
+          value_parser = seconds_value, conflicts_with = "once")]
     duration: u64,
     /// Take a single snapshot: what each thread is doing now, with whole stacks
     #[arg(long)]

@@ -52,12 +52,27 @@ pub struct SectionArgs {
     zero: bool,
 }
 
+/// Other names of sections, as users say them.
+const OTHER_NAMES: [(&str, &str); 5] = [
+    ("locks", "contended"),
+    ("holders", "blockers"),
+    ("chains", "wait-chains"),
+    ("what-if", "whatif"),
+    ("deadlocks", STILL_WAITING),
+];
+
 /// The names in the registry of sections, as values of an option.
 fn section_names() -> impl TypedValueParser<Value = &'static str> {
-    let value = |section: &Section| PossibleValue::new(section.name).help(section.title);
+    let value = |section: &Section| {
+        let others = OTHER_NAMES.iter().filter(|(_, name)| *name == section.name);
+        let others = others.map(|(other, _)| *other);
+        PossibleValue::new(section.name).help(section.title).aliases(others)
+    };
     // The parser lets only these names through.
     PossibleValuesParser::new(SECTIONS.iter().map(value)).map(|given| {
-        SECTIONS.iter().map(|section| section.name).find(|name| *name == given).unwrap_or_default()
+        let other = OTHER_NAMES.iter().find(|(other, _)| *other == given).map(|(_, name)| *name);
+        let mut names = SECTIONS.iter().map(|section| section.name);
+        names.find(|name| *name == other.unwrap_or(&given)).unwrap_or_default()
     })
 }
 
@@ -67,6 +82,18 @@ fn section_names() -> impl TypedValueParser<Value = &'static str> {
 /// When it is none.
 pub fn interval_value(text: &str) -> Result<u64, String> {
     positive(text, "an interval")
+}
+
+/// Reads how long to record: a number alone stands for seconds.
+///
+/// # Errors
+/// When it is no time.
+pub fn seconds_value(text: &str) -> Result<u64, String> {
+    let is_number = text.parse::<f64>().is_ok() && text.bytes().all(|it| !it.is_ascii_alphabetic());
+    match is_number {
+        true => interval_value(&format!("{text}s")),
+        false => interval_value(text),
+    }
 }
 
 fn phase_value(text: &str) -> Result<u64, String> {
@@ -120,5 +147,37 @@ impl SectionArgs {
     /// Whether a section is shown.
     pub fn shows(&self, name: &str) -> bool {
         self.section.is_empty() || self.section.contains(&name)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+mod tests {
+    use super::*;
+    use crate::usage::CommandLine;
+    use clap::Parser;
+
+    #[test]
+    fn sections_have_the_names_that_users_give_them() {
+        let picked = |names: &str| {
+            let words = ["report", "--section", names];
+            CommandLine::<SectionArgs>::try_parse_from(words).map(|line| line.args.section)
+        };
+        assert_eq!(picked("locks,tree").unwrap(), ["contended", "tree"]);
+        for (other, name) in OTHER_NAMES {
+            assert_eq!(picked(other).unwrap(), [name]);
+            assert!(SECTIONS.iter().any(|section| section.name == name), "{name}");
+        }
+        assert!(picked("lock").is_err());
+    }
+
+    #[test]
+    fn a_number_is_so_many_seconds() {
+        assert_eq!(seconds_value("3"), Ok(3_000_000_000));
+        assert_eq!(seconds_value("0.5"), Ok(500_000_000));
+        assert_eq!(seconds_value("3ms"), Ok(3_000_000));
+        for wrong in ["0", "-1", "inf", "1e3", ""] {
+            assert!(seconds_value(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -63,7 +63,7 @@ pub struct TopArgs {
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration)]
     interval: u64,
     /// Print one frame and exit: the waits of one interval from now on, or all
-    /// waits of a log that has ended
+    /// waits of a log that has ended or is paused
     #[arg(long)]
     once: bool,
     /// With --once: print one JSON object
@@ -88,21 +88,22 @@ pub fn run(args: TopArgs) -> CommandResult {
     let kinds = args.kind.unwrap_or_else(Kinds::contention);
     let options = ViewOptions { kinds, instances: false };
     if args.once {
-        return once(&args, LiveView::open(files, &path, 0, args.interval)?, &options);
+        return once(&args, LiveView::open(files, &path, 0, None)?, &options);
     }
     if !io::stdout().is_terminal() {
         return Err(Failure::Usage(
             "stdout is not a terminal; use --once to print one frame".to_owned(),
         ));
     }
-    let look = LiveView::open(files, &path, args.window, args.window)?;
+    let look = LiveView::open(files, &path, args.window, Some(args.window))?;
     let interval = Duration::from_nanos(args.interval);
     let app = App::new(options, look.window_ns(), look.is_trace());
     Viewer::new(look, app, interval)?.run()
 }
 
 fn once(args: &TopArgs, mut look: LiveView, options: &ViewOptions) -> CommandResult {
-    if !look.life().has_ended() {
+    if look.window_ns().is_some() {
+        look.set_window(args.interval);
         std::thread::sleep(Duration::from_nanos(args.interval));
         look.read()?;
         look.show();

@@ -104,7 +104,7 @@ fn said(text: &str) -> Cow<'_, str> {
 ///
 /// # Errors
 /// That it was interrupted.
-pub fn check_interrupts(begin: Instant) -> Result<(), String> {
+fn check_interrupts(begin: Instant) -> Result<(), String> {
     match begin.elapsed() > GRACE && is_interrupted() {
         true => Err("interrupted".to_owned()),
         false => Ok(()),

@@ -22,7 +22,7 @@ mod untimed;
 mod tests;
 
 pub use axis::Axis;
-pub use item::{Hold, Item, Release, Wait, Waker};
+pub use item::{Hold, Item, Release, Seen, Wait, Waker};
 pub use threads::ThreadWaits;
 pub use untimed::Untimed;
 
@@ -33,9 +33,10 @@ use crate::{
     lives::recordings,
     packages,
     profile::Profile,
+    states::StateReader,
 };
 use chunks::Chunks;
-use read::{Readable, Span};
+use read::{ItemFilter, Readable, Span};
 use std::io;
 use tyrion_formats::Recording;
 
@@ -73,6 +74,8 @@ pub struct Timeline<'a> {
     wanted: Vec<Vec<bool>>,
     /// When every hold was recorded, by log.
     every_hold: Vec<Vec<Span>>,
+    /// What reads the samples of each log.
+    states: Vec<StateReader<'a>>,
     chunks: Chunks<'a>,
     untimed: Vec<Untimed>,
     at_a_time: usize,
@@ -89,6 +92,7 @@ impl<'a> Timeline<'a> {
             kept: packages::kept(source.profile, source.packages),
             wanted: source.logs.iter().map(|log| wanted(log, source.filter)).collect(),
             every_hold: source.logs.iter().map(read::every_hold).collect(),
+            states: source.logs.iter().map(StateReader::new).collect(),
             chunks: Chunks::default(),
             untimed: Vec::new(),
             at_a_time: AT_A_TIME,
@@ -169,8 +173,19 @@ impl<'a> Timeline<'a> {
     /// # Errors
     /// Those of `body`.
     pub fn in_time(&self, body: TakeSpan<'_>) -> io::Result<()> {
+        self.all_in_time(ItemFilter { threads: None, with_trace: true, with_samples: false }, body)
+    }
+
+    /// The same with what threads were seen doing.
+    ///
+    /// # Errors
+    /// Those of `body`.
+    pub fn in_time_with_samples(&self, body: TakeSpan<'_>) -> io::Result<()> {
+        self.all_in_time(ItemFilter { threads: None, with_trace: true, with_samples: true }, body)
+    }
+
+    fn all_in_time(&self, all: ItemFilter, body: TakeSpan<'_>) -> io::Result<()> {
         let readable = self.readable();
-        let all = read::ItemFilter { threads: None, with_trace: true };
         let mut now = Vec::new();
         for span in cut::spans(&readable, &self.chunks, all, self.at_a_time) {
             let next = chunks::collect(&readable, &self.chunks, all, &span);
@@ -194,6 +209,7 @@ impl<'a> Timeline<'a> {
             kept: &self.kept,
             wanted: &self.wanted,
             every_hold: &self.every_hold,
+            states: &self.states,
         }
     }
 }

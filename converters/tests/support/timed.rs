@@ -184,6 +184,31 @@ pub fn all_kinds() -> Filter {
     Filter { kinds: Kinds::all(), ..Filter::default() }
 }
 
+/// Two threads that wait in turn, so many times.
+pub fn many(waits: u64) -> Recording {
+    let mut log = begin("com.acme.Many", &[("mode", "contention")], 0);
+    let class = log.class("com/acme/Many", "Many.java").unwrap();
+    let run = log.method(class, "run", "()V", 5).unwrap();
+    let stack = log.stack(0, run, 7).unwrap();
+    let lock = log.lock(class).unwrap();
+    let site = log.site(WaitKind::Monitor, stack, lock).unwrap();
+    let threads: Vec<(u32, LaneId)> = ["a", "b"]
+        .iter()
+        .zip(11..)
+        .map(|(name, id)| {
+            let thread = log.thread(id, name, "main", 0).unwrap();
+            (thread, log.lane(thread))
+        })
+        .collect();
+    for nth in 0..waits {
+        let (own, other) = (threads[nth as usize % 2], threads[(nth as usize + 1) % 2]);
+        let end_ns = START_NS + (nth + 1) * 20 * US;
+        let wait = Wait { end_ns, wait_ns: 15 * US, site, owner: other.0, ..Wait::default() };
+        log.wait(own.1, wait).unwrap();
+    }
+    finish(log, "many.log")
+}
+
 /// Logs, and what aggregating them gave.
 pub struct AggregatedLogs {
     pub logs: Vec<Recording>,

@@ -1,9 +1,13 @@
 //! Events of a chunk, with numbers of their own for threads and sites: what a worker
 //! makes of a part of it, before anything is written.
 
+mod order;
+pub(super) mod own;
+
 use super::{
     chunk::{ChunkClock, EventScan, Front, HEADER_LEN, JfrChunk},
-    layout::{Layouts, Tells, event, slot},
+    layout::{EventLayout, Layouts, Tells, event, slot},
+    load::CpuLoad,
     metadata::{FieldValues, SLOTS, TypeTable},
     quick::{Quick, QuickFields, TAIL},
     scan::{RawText, squeeze},
@@ -12,6 +16,8 @@ use crate::limits::{
     MAX_DAMAGE,
     jfr::{MAX_PINNED, MAX_SETTINGS},
 };
+use order::{by_thread, in_order};
+use own::OwnEvent;
 use std::{collections::HashMap, hash::Hash};
 use tyrion_wire::Outcome;
 
@@ -30,6 +36,8 @@ pub(super) struct SiteKey {
     /// Of the lock; the state of a sample.
     pub(super) class: u64,
     pub(super) address: u64,
+    /// How it was waited for, where the recording says so; else 0.
+    pub(super) kind: u64,
 }
 
 /// A wait or a sample of a thread.
@@ -73,6 +81,10 @@ pub(super) struct EventBlock {
     pub(super) collections: Vec<(u64, u64)>,
     /// How many waits there were of pinned virtual threads, and how long, in ns.
     pub(super) pinned: (u64, u64),
+    /// How much of the processors was in use.
+    pub(super) loads: Vec<CpuLoad>,
+    /// What `tyrion convert` adds, in the order of the chunk.
+    pub(super) own_events: Vec<OwnEvent>,
 }
 
 impl EventBlock {
@@ -167,7 +179,7 @@ impl<'c, 'a> EventBlocks<'c, 'a> {
                 values.texts = [RawText::Missing; SLOTS];
             }
             match layout.plan.read(self.types, &mut event.fields, &mut values) {
-                Some(()) => self.take_up(event.at, layout.tells, &values, &mut made),
+                Some(()) => self.take_up(event.at, layout, &values, &mut made),
                 None if self.damaged.len() < MAX_DAMAGE => {
                     self.damaged.push(event.at);
                 }
@@ -195,16 +207,24 @@ impl<'c, 'a> EventBlocks<'c, 'a> {
     fn take_up(
         &mut self,
         at: usize,
-        tells: Tells,
+        layout: &EventLayout,
         values: &FieldValues<'a>,
         made: &mut BlockBuilder,
     ) {
+        let EventLayout { tells, is_own, .. } = *layout;
         let numbers = &values.numbers;
         let (start_ns, end_ns) = self.span(numbers);
         match tells {
             Tells::Collection => {
                 made.len += 1;
                 made.collections.push((start_ns, end_ns));
+            }
+            Tells::CpuLoad => {
+                let [_, user, system, machine, ..] = *numbers;
+                if let Some(load) = CpuLoad::new(start_ns, [user, system, machine]) {
+                    made.len += 1;
+                    made.loads.push(load);
+                }
             }
             Tells::Setting | Tells::Jvm | Tells::Cpu => {
                 if !self.matters(tells, numbers) {
@@ -225,7 +245,11 @@ impl<'c, 'a> EventBlocks<'c, 'a> {
                     false => self.leave_out(at, MORE_PINNED),
                 }
             }
-            tells => made.add(tells, numbers, start_ns, end_ns),
+            tells if is_own && (tells == Tells::Folded || tells.is_sample()) => {
+                made.len += 1;
+                made.own_events.push(OwnEvent::new(tells, numbers, (start_ns, end_ns)));
+            }
+            tells => made.add((tells, is_own), numbers, start_ns, end_ns),
         }
     }
 
@@ -309,15 +333,24 @@ struct BlockBuilder {
     recent_sites: Recent<4>,
     collections: Vec<(u64, u64)>,
     pinned: (u64, u64),
+    loads: Vec<CpuLoad>,
+    own_events: Vec<OwnEvent>,
 }
 
 impl BlockBuilder {
-    fn add(&mut self, tells: Tells, numbers: &[u64; SLOTS], start_ns: u64, end_ns: u64) {
+    fn add(
+        &mut self,
+        (tells, is_own): (Tells, bool),
+        numbers: &[u64; SLOTS],
+        start_ns: u64,
+        end_ns: u64,
+    ) {
         let site = self.sites.number(SiteKey {
             tells,
             stack: numbers[slot::STACK],
             class: numbers[slot::CLASS],
             address: numbers[slot::ADDRESS],
+            kind: numbers[slot::KIND],
         });
         let thread = self.threads.number(numbers[slot::THREAD]);
         let other = match numbers[slot::OTHER] {
@@ -326,7 +359,11 @@ impl BlockBuilder {
         };
         let limits = [numbers[slot::TIMEOUT], numbers[slot::EXTRA]];
         let of = EventData { thread, other, site, limits };
-        self.push(thread, entry(tells, start_ns, end_ns, of));
+        let mut entry = entry(tells, start_ns, end_ns, of);
+        if is_own {
+            entry.site = site << 2 | own::outcome(numbers) as u32;
+        }
+        self.push(thread, entry);
     }
 
     /// Adds the event at the front; `None` where it has to be read field by field.
@@ -384,7 +421,7 @@ impl BlockBuilder {
         let sites = &mut self.sites;
         let site = self.recent_sites.number([stack, address, class, tells as u64], || {
             let [stack, class, address] = [stack, class, address].map(squeeze);
-            sites.number(SiteKey { tells, stack, class, address })
+            sites.number(SiteKey { tells, stack, class, address, kind: 0 })
         });
         let times = [words[slot::START], words[slot::DURATION]];
         Some((times, EventData { thread, other, site, limits }))
@@ -414,7 +451,7 @@ impl BlockBuilder {
     fn add_pinned(&mut self, pinned: &PinnedWait) {
         let mut numbers = [0; SLOTS];
         (numbers[slot::THREAD], numbers[slot::STACK]) = (pinned.thread, pinned.stack);
-        self.add(Tells::Pinned, &numbers, pinned.start_ns, pinned.end_ns);
+        self.add((Tells::Pinned, false), &numbers, pinned.start_ns, pinned.end_ns);
     }
 
     fn finish(mut self) -> EventBlock {
@@ -430,6 +467,8 @@ impl BlockBuilder {
             sites: self.sites.keys,
             collections: self.collections,
             pinned: self.pinned,
+            loads: self.loads,
+            own_events: self.own_events,
         }
     }
 }
@@ -460,45 +499,6 @@ fn outcome(tells: Tells, limits: [u64; 2], end_ns: u64, wait_ns: u64) -> Outcome
         _ => false,
     };
     if timed_out { Outcome::TimedOut } else { Outcome::Granted }
-}
-
-fn in_order(entries: &mut [BlockEntry]) {
-    // Nearly always they are.
-    if !entries.is_sorted_by_key(|entry| entry.end_ns) {
-        entries.sort_by_key(|entry| entry.end_ns);
-    }
-}
-
-/// Puts the entries of each thread from [`OWN`] on together, in the order of time: all,
-/// and where those of each end.
-fn by_thread(entries: Vec<(u32, BlockEntry)>, threads: usize) -> (Vec<BlockEntry>, Vec<usize>) {
-    let Some(&(_, any)) = entries.first() else { return Default::default() };
-    let place = |thread: u32| (thread as usize).wrapping_sub(OWN);
-    let mut ends = vec![0; threads.saturating_sub(OWN)];
-    for (thread, _) in &entries {
-        if let Some(count) = ends.get_mut(place(*thread)) {
-            *count += 1;
-        }
-    }
-    let mut sum = 0;
-    for end in &mut ends {
-        sum += std::mem::replace(end, sum);
-    }
-    // What are starts now becomes the ends.
-    let mut sorted = vec![any; entries.len()];
-    for (thread, entry) in entries {
-        if let Some(at) = ends.get_mut(place(thread)) {
-            if let Some(place) = sorted.get_mut(*at) {
-                *place = entry;
-            }
-            *at += 1;
-        }
-    }
-    let mut start = 0;
-    for &end in &ends {
-        in_order(sorted.get_mut(std::mem::replace(&mut start, end)..end).unwrap_or_default());
-    }
-    (sorted, ends)
 }
 
 /// Numbers for keys, in the order in which they come.

@@ -36,7 +36,7 @@ pub(super) struct JfrFrame {
 }
 
 /// The types whose constants are asked for, each with the fields that are wanted.
-const WANTED: [(&str, &[&str]); 8] = [
+const WANTED: [(&str, &[&str]); 9] = [
     ("java.lang.String", &[]),
     ("jdk.types.Symbol", &["string"]),
     ("java.lang.Class", &["name"]),
@@ -45,6 +45,7 @@ const WANTED: [(&str, &[&str]); 8] = [
     ("jdk.types.ThreadGroup", &["name"]),
     ("jdk.types.ThreadState", &["name"]),
     (STACK, &[]),
+    ("tyrion.types.WaitKind", &["name"]),
 ];
 
 /// Places of types in [`WANTED`].
@@ -57,6 +58,7 @@ mod of {
     pub(super) const GROUP: usize = 5;
     pub(super) const STATE: usize = 6;
     pub(super) const STACK: usize = 7;
+    pub(super) const KIND: usize = 8;
 }
 
 /// The constants of a type.
@@ -285,6 +287,11 @@ impl<'a> Constants<'a> {
     /// The name of a group of threads.
     pub(super) fn group(&self, key: u64) -> String {
         self.name(of::GROUP, key).unwrap_or_default()
+    }
+
+    /// The name of a kind of wait; empty for none.
+    pub(super) fn kind(&self, key: u64) -> String {
+        if key == 0 { String::new() } else { self.name(of::KIND, key).unwrap_or_default() }
     }
 
     /// The name of a state of threads.

@@ -7,7 +7,7 @@ use super::{
     names::SamplerKind,
 };
 use crate::recording::{
-    Lacks, ShortWaits,
+    Lacks, Owners, ShortWaits,
     capabilities::{THRESHOLDS, UNKNOWN_THRESHOLDS},
 };
 use tyrion_wire::header::Header;
@@ -72,7 +72,11 @@ pub(super) struct Facts {
     locks: AsyncLocks,
     /// Whether pauses of the collector are recorded.
     collections: Option<bool>,
+    /// Whether `tyrion convert` wrote it, so that waits below the threshold are there as sums.
+    is_own: bool,
     pid: u32,
+    /// How many there are; 0 if that is not known.
+    processors: u64,
     /// Keys and values for the metadata.
     texts: Vec<(&'static str, String)>,
 }
@@ -105,7 +109,9 @@ impl Default for Facts {
             periods: Periods::default(),
             locks: AsyncLocks::default(),
             collections: None,
+            is_own: false,
             pid: 0,
+            processors: 0,
             texts: Vec::new(),
         }
     }
@@ -137,7 +143,12 @@ impl Facts {
                 self.put("program", java.split(' ').next().unwrap_or_default().to_owned());
                 self.pid = u32::try_from(number(3)).unwrap_or(0);
             }
-            Tells::Cpu if number(0) != 0 => self.put("processors", number(0).to_string()),
+            Tells::Cpu if number(0) != 0 => {
+                self.put("processors", number(0).to_string());
+                if self.processors == 0 {
+                    self.processors = number(0);
+                }
+            }
             _ => {}
         }
     }
@@ -146,6 +157,7 @@ impl Facts {
         let nanos = || value.trim().parse::<u64>().ok();
         match (of, name) {
             (event::RECORDING, "event") => self.periods.event = value.to_owned(),
+            (event::FOLDED, "enabled") => self.is_own = true,
             (event::COLLECTION, "enabled") => self.collections = Some(value == "true"),
             (event::SAMPLE, "enabled") => self.periods.by_time |= value == "true",
             (event::CPU_TIME_SAMPLE, "enabled") => self.periods.by_cpu_time |= value == "true",
@@ -201,6 +213,9 @@ impl Facts {
     /// What is known of waits below the threshold.
     pub(super) fn short_waits(&self) -> ShortWaits {
         let on = self.waits.iter().filter(|waits| waits.is_on());
+        if self.is_own {
+            return ShortWaits::Counted;
+        }
         match on.filter_map(|waits| waits.interval_ns).max() {
             Some(interval_ns) => ShortWaits::Sampled { interval_ns },
             None => ShortWaits::Unknown,
@@ -245,6 +260,16 @@ impl Facts {
             SamplerKind::CpuTime => (u64::from(!periods.by_time), 1),
             SamplerKind::Native => (usual(periods.native_ns, USUAL_PERIOD_NS), 0),
         }
+    }
+
+    /// Who the owners are that waits name.
+    pub(super) fn owners(&self) -> Owners {
+        if self.is_own { Owners::AtStart } else { Owners::Previous }
+    }
+
+    /// How many processors there are; 0 if that is not known.
+    pub(super) fn processors(&self) -> u64 {
+        self.processors
     }
 
     fn is_async(&self) -> bool {

@@ -34,12 +34,16 @@ pub(super) enum Tells {
     DatadogWallSample,
     /// The collector had all threads stopped.
     Collection,
+    /// Waits of which `tyrion convert` knows only the sum.
+    Folded,
     /// A setting of the recording.
     Setting,
     /// What JVM it is.
     Jvm,
     /// How many processors there are.
     Cpu,
+    /// How much of them was in use.
+    CpuLoad,
 }
 
 impl Tells {
@@ -84,6 +88,16 @@ pub(super) mod slot {
     /// Of `Object.wait` whether its limit passed, of a park until when it should last
     /// (ms of Unix time), of a sample how often the thread was seen so.
     pub(in super::super) const EXTRA: usize = 8;
+    /// Of what `tyrion convert` adds: how long folded waits took or samples stand for, in ns, or
+    /// whether a wait was interrupted.
+    pub(in super::super) const SUM: usize = 9;
+    /// The longest of these waits, or how much of a processor samples stand for, in ns; or whether
+    /// a wait failed.
+    pub(in super::super) const OTHER_SUM: usize = 10;
+    /// The kind of wait.
+    pub(in super::super) const KIND: usize = 11;
+    /// The class of the lock that a sampled thread waits for.
+    pub(in super::super) const LOCK_CLASS: usize = 12;
 }
 
 /// Each slot up to that of another thread has a word.
@@ -130,10 +144,83 @@ const SAMPLE: &[&str] =
 const CPU_TIME_SAMPLE: &[&str] = &["startTime", "samplingPeriod", "eventThread", "stackTrace"];
 const DATADOG_SAMPLE: &[&str] =
     &["startTime", "-", "eventThread", "stackTrace", "state", "-", "-", "-", "weight"];
+/// The same of what `tyrion convert` writes.
+const OWN_ENTER: &[&str] = &[
+    "startTime",
+    "duration",
+    "eventThread",
+    "stackTrace",
+    "monitorClass",
+    "address",
+    "previousOwner",
+    "-",
+    "timedOut",
+    "interrupted",
+    "failed",
+    "kind",
+];
+const OWN_WAIT: &[&str] = &[
+    "startTime",
+    "duration",
+    "eventThread",
+    "stackTrace",
+    "monitorClass",
+    "address",
+    "notifier",
+    "-",
+    "timedOut",
+    "interrupted",
+    "failed",
+    "kind",
+];
+const OWN_PARK: &[&str] = &[
+    "startTime",
+    "duration",
+    "eventThread",
+    "stackTrace",
+    "parkedClass",
+    "address",
+    "owner",
+    "-",
+    "timedOut",
+    "interrupted",
+    "failed",
+    "kind",
+];
+const OWN_SAMPLE: &[&str] = &[
+    "startTime",
+    "-",
+    "sampledThread",
+    "stackTrace",
+    "state",
+    "address",
+    "-",
+    "-",
+    "samples",
+    "wallTime",
+    "cpuTime",
+    "kind",
+    "lockClass",
+];
+const OWN_FOLDED: &[&str] = &[
+    "startTime",
+    "duration",
+    "eventThread",
+    "stackTrace",
+    "lockClass",
+    "address",
+    "-",
+    "-",
+    "count",
+    "totalTime",
+    "longest",
+    "kind",
+];
 const COLLECTION: &[&str] = &["startTime", "duration"];
 const SETTING: &[&str] = &["id", "name", "value"];
 const JVM: &[&str] = &["jvmName", "jvmVersion", "javaArguments", "pid"];
 const CPU: &[&str] = &["hwThreads"];
+const CPU_LOAD: &[&str] = &["startTime", "jvmUser", "jvmSystem", "machineTotal"];
 
 /// The events that are read.
 const EVENTS: &[(&str, Tells, &[&str])] = &[
@@ -152,6 +239,18 @@ const EVENTS: &[(&str, Tells, &[&str])] = &[
     ("jdk.ActiveSetting", Tells::Setting, SETTING),
     ("jdk.JVMInformation", Tells::Jvm, JVM),
     ("jdk.CPUInformation", Tells::Cpu, CPU),
+    ("jdk.CPULoad", Tells::CpuLoad, CPU_LOAD),
+];
+
+/// The same of events that `tyrion convert` writes, which are told by their kind of wait.
+const OWN_EVENTS: &[(&str, Tells, &[&str])] = &[
+    (event::ENTER, Tells::MonitorEnter, OWN_ENTER),
+    (event::WAIT, Tells::MonitorWait, OWN_WAIT),
+    (event::PARK, Tells::Park, OWN_PARK),
+    (event::SAMPLE, Tells::Sample, OWN_SAMPLE),
+    (event::NATIVE_SAMPLE, Tells::NativeSample, OWN_SAMPLE),
+    ("tyrion.ThreadSample", Tells::WallSample, OWN_SAMPLE),
+    (event::FOLDED, Tells::Folded, OWN_FOLDED),
 ];
 
 /// Names of events whose settings matter.
@@ -174,8 +273,10 @@ pub(super) mod event {
     pub(in super::super) const COLLECTION: &str = "jdk.GCPhasePause";
     /// async-profiler's settings of all events together.
     pub(in super::super) const RECORDING: &str = "jdk.ActiveRecording";
+    /// What `tyrion convert` folds waits into.
+    pub(in super::super) const FOLDED: &str = "tyrion.FoldedWaits";
     /// All of them.
-    pub(in super::super) const ALL: [&str; 9] = [
+    pub(in super::super) const ALL: [&str; 10] = [
         ENTER,
         WAIT,
         PARK,
@@ -185,6 +286,7 @@ pub(super) mod event {
         CPU_TIME_SAMPLE,
         COLLECTION,
         RECORDING,
+        FOLDED,
     ];
 }
 
@@ -195,6 +297,8 @@ pub(super) struct EventLayout {
     pub(super) plan: FieldPlan,
     /// A quicker way, of waits and samples of nothing but numbers.
     pub(super) quick: Option<Quick>,
+    /// Whether `tyrion convert` wrote it.
+    pub(super) is_own: bool,
 }
 
 /// How the events of a chunk are read, by their types' ids.
@@ -245,9 +349,11 @@ impl Layouts {
 }
 
 fn layout(of: &JfrType) -> Option<EventLayout> {
-    let (_, tells, wanted) = *EVENTS.iter().find(|(name, ..)| *name == &*of.name)?;
+    let is_own = of.fields.iter().any(|field| &*field.name == "kind");
+    let known = if is_own { OWN_EVENTS } else { EVENTS };
+    let (_, tells, wanted) = *known.iter().find(|(name, ..)| *name == &*of.name)?;
     let plan = FieldPlan::new(of, wanted);
     let quick = tells.is_java_wait() || tells == Tells::NativeLock || tells.is_sample();
     let quick = quick.then(|| Quick::new(of, wanted)).flatten();
-    Some(EventLayout { tells, plan, quick })
+    Some(EventLayout { tells, plan, quick, is_own })
 }

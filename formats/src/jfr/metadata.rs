@@ -311,7 +311,8 @@ struct PlanStep {
 pub(super) const SLOTS: usize = 16;
 const UNWANTED: u8 = SLOTS as u8 - 1;
 
-/// The values of the fields that are wanted. Those that a type lacks stay as they are.
+/// The values of the fields that are wanted. Those that a type lacks stay as they are. Of a
+/// `float`, the number is its bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FieldValues<'a> {
     pub(super) numbers: [u64; SLOTS],
@@ -356,6 +357,10 @@ impl FieldPlan {
                 ValueShape::Number if !step.is_array => values.numbers[slot] = scan.number()?,
                 ValueShape::Bytes(1) if !step.is_array => {
                     values.numbers[slot] = scan.byte()?.into()
+                }
+                ValueShape::Bytes(4) if !step.is_array => {
+                    let bytes = *scan.take(4)?.first_chunk()?;
+                    values.numbers[slot] = u32::from_be_bytes(bytes).into();
                 }
                 ValueShape::Text if !step.is_array => values.texts[slot] = scan.text()?,
                 shape => types.skip(scan, shape, step.is_array)?,

@@ -1,7 +1,10 @@
 //! What a chunk's keys stand for in the log that is made: each looked up once.
 
 use super::{
-    block::SiteKey,
+    block::{
+        SiteKey,
+        own::{self, OwnEvent},
+    },
     constants::{Constants, JfrThread},
     layout::Tells,
     park::park,
@@ -98,8 +101,8 @@ pub(super) struct ChunkNames {
     /// may be as deep as can be.
     frames_left: usize,
     methods: HashMap<u64, Arc<JfrMethod>>,
-    /// By what an event tells, and the keys of its stack and class.
-    places: HashMap<(Tells, u64, u64), StackClass>,
+    /// By what an event tells, and the keys of its stack, class and kind.
+    places: HashMap<(Tells, u64, u64, u64), StackClass>,
     sites: HashMap<SiteKey, SiteKind>,
     threads: HashMap<u64, u32>,
 }
@@ -191,7 +194,7 @@ impl LookUp<'_, '_> {
     /// What a site is but for its lock: locks get other addresses when the collector
     /// moves them, so many sites are at a place.
     fn place(&mut self, key: SiteKey) -> io::Result<StackClass> {
-        let of = (key.tells, key.stack, key.class);
+        let of = (key.tells, key.stack, key.class, key.kind);
         if let Some(&known) = self.names.places.get(&of) {
             return Ok(known);
         }
@@ -238,7 +241,9 @@ impl LookUp<'_, '_> {
             Tells::NativeLock => NATIVE_LOCK.to_owned(),
             _ => self.constants.class(key.class).unwrap_or_default(),
         };
+        let told = WaitKind::from_name(&self.constants.kind(key.kind));
         let (kind, inner) = match key.tells {
+            _ if told.is_some() => (told.unwrap_or(WaitKind::Park), 0),
             Tells::MonitorEnter => (WaitKind::Monitor, 0),
             Tells::MonitorWait => (WaitKind::ObjectWait, 0),
             Tells::NativeLock => (WaitKind::Lock, 0),
@@ -253,6 +258,25 @@ impl LookUp<'_, '_> {
             false => self.importer.log.class(&class, "")?,
         };
         Ok(StackClass::Wait(kind, stack, class))
+    }
+
+    /// The state of a thread in a sample that `tyrion convert` wrote, its stack, the kind of its
+    /// wait and its lock.
+    pub(super) fn own_sample(
+        &mut self,
+        seen: &OwnEvent,
+    ) -> io::Result<(ThreadState, u32, Option<WaitKind>, u32)> {
+        let key = seen.site;
+        let StackClass::Sample(stack, ..) = self.place(key)? else {
+            return Ok((ThreadState::Other, id::EMPTY_STACK, None, id::UNKNOWN));
+        };
+        let state = own::state(key.tells, &self.constants.state(key.class));
+        let kind = WaitKind::from_name(&self.constants.kind(key.kind));
+        let class = match self.constants.class(seen.lock_class) {
+            Some(class) if !class.is_empty() => self.importer.log.class(&class, "")?,
+            _ => id::UNKNOWN,
+        };
+        Ok((state, stack, kind, self.lock(class, key.address)?))
     }
 
     fn lock(&mut self, class: u32, address: u64) -> io::Result<u32> {

@@ -6,6 +6,7 @@ use super::{
     constants::Constants,
     facts::{FactCounts, Facts},
     layout::Tells,
+    load::CpuLoads,
     metadata::{FieldValues, TypeTable},
     names::{ChunkNames, FileNames, LookUp, SamplerKind, SiteKind},
 };
@@ -13,13 +14,13 @@ use crate::{
     event_log::write::{LaneId, Wait},
     import::Importer,
     limits::{MAX_LANES, jfr::MAX_COLLECTIONS},
-    recording::Owners,
 };
 use std::{
     collections::{HashMap, hash_map},
     io,
 };
 use tyrion_wire::{
+    cell::Cell,
     def::id,
     sample::{Sample, ThreadState},
     wake::Wake,
@@ -39,11 +40,14 @@ pub(super) struct LogBuilder {
     known: FileNames,
     lanes: HashMap<u32, LaneId>,
     shared: Option<LaneId>,
+    /// What `tyrion convert` adds.
+    own: Option<LaneId>,
     /// From when to when the collector had all threads stopped, in ns.
     collections: Vec<(u64, u64)>,
     /// The last moment that anything tells of, in ns.
     last_ns: u64,
     seen: FactCounts,
+    loads: CpuLoads,
 }
 
 /// What a chunk's blocks are written with.
@@ -62,9 +66,11 @@ impl LogBuilder {
             known: FileNames::default(),
             lanes: HashMap::new(),
             shared: None,
+            own: None,
             collections: Vec::new(),
             last_ns: 0,
             seen: FactCounts::default(),
+            loads: CpuLoads::default(),
         }
     }
 
@@ -92,7 +98,9 @@ impl LogBuilder {
         let has = |tells| block.sites.iter().any(|site| site.tells == tells);
         self.seen.monitors |= has(Tells::MonitorEnter);
         self.seen.parks |= has(Tells::Park);
-        self.take_up_rest(block, of.chunk.offset);
+        let own = own_events(&mut look_up, block)?;
+        self.write_own(own)?;
+        self.take_up_rest(block, &of.chunk);
         let numbers = BlockNumbers { threads: &threads, sites: &sites };
         let mut few: Vec<(u32, BlockEntry)> = Vec::new();
         for (thread, own) in block.by_thread() {
@@ -111,17 +119,21 @@ impl LogBuilder {
         self.write_few(&few, &numbers)
     }
 
-    /// Takes up what of a block belongs to no thread. Its chunk stands at an offset.
-    fn take_up_rest(&mut self, block: &EventBlock, offset: u64) {
+    /// Takes up what of a block of a chunk belongs to no thread.
+    fn take_up_rest(&mut self, block: &EventBlock, chunk: &JfrChunk<'_>) {
         let room = MAX_COLLECTIONS.saturating_sub(self.collections.len());
         if room != 0 && room < block.collections.len() {
             let what = "more pauses of the collector than are read; later ones were left out";
-            self.importer.add_damage(offset, what, 0);
+            self.importer.add_damage(chunk.offset, what, 0);
         }
         self.collections.extend(block.collections.iter().take(room));
         let (count, ns) = &mut self.seen.pinned;
         *count = count.saturating_add(block.pinned.0);
         *ns = ns.saturating_add(block.pinned.1);
+        for &load in &block.loads {
+            self.last_ns = self.last_ns.max(load.at_ns);
+            self.loads.add(load, chunk.header.start_wall_ns);
+        }
     }
 
     /// The thread's own lane, if it has one or has many events, the first of which ends at
@@ -138,6 +150,30 @@ impl LogBuilder {
             }
             hash_map::Entry::Vacant(_) => None,
         }
+    }
+
+    fn write_own(&mut self, own: Vec<(u32, u64, OwnRecord)>) -> io::Result<()> {
+        if own.is_empty() {
+            return Ok(());
+        }
+        let log = &mut self.importer.log;
+        let lane = *self.own.get_or_insert_with(|| log.lane(id::UNKNOWN));
+        for (thread, at_ns, record) in own {
+            match record {
+                OwnRecord::Sample(sample) => {
+                    self.seen.samples = true;
+                    log.resume(lane, thread, at_ns)?;
+                    log.note(lane, at_ns, sample)?;
+                    self.last_ns = self.last_ns.max(at_ns);
+                }
+                OwnRecord::Folded(cell) => {
+                    self.seen.waits = true;
+                    log.cell(lane, &cell)?;
+                    self.last_ns = self.last_ns.max(cell.last_ns);
+                }
+            }
+        }
+        Ok(())
     }
 
     fn write_few(
@@ -218,15 +254,51 @@ impl LogBuilder {
                 last_ns = end_ns;
             }
         }
-        self.importer.set_owners(Owners::Previous);
+        self.importer.set_owners(self.facts.owners());
         self.facts.settle();
         self.importer.set_short_waits(self.facts.short_waits());
         self.importer.set_lacks(self.facts.lacks(self.seen));
         let header = &mut self.importer.header;
         header.end_ns = end_ns.max(self.last_ns);
+        let recorded_ns = header.end_ns.saturating_sub(header.mono_ns);
+        for (key, ns) in self.loads.statistics(self.facts.processors(), recorded_ns) {
+            self.importer.log.statistic(key, ns)?;
+        }
+        let header = &mut self.importer.header;
         self.facts.finish(header, self.seen);
         Ok(self.importer)
     }
+}
+
+/// What `tyrion convert` adds of a thread, once its keys are looked up.
+enum OwnRecord {
+    Sample(Sample),
+    Folded(Cell),
+}
+
+/// What of a block `tyrion convert` added: each with its thread and its time, in that order.
+fn own_events(
+    look_up: &mut LookUp<'_, '_>,
+    block: &EventBlock,
+) -> io::Result<Vec<(u32, u64, OwnRecord)>> {
+    let mut found = Vec::with_capacity(block.own_events.len());
+    for event in &block.own_events {
+        let thread = look_up.thread(event.thread)?;
+        let record = match event.site.tells {
+            Tells::Folded => match look_up.site(event.site)? {
+                SiteKind::Wait(site) => OwnRecord::Folded(event.cell(thread, site)),
+                _ => continue,
+            },
+            _ => {
+                let (state, stack, kind, lock) = look_up.own_sample(event)?;
+                let kind = kind.map_or(0, |kind| kind.code().into());
+                OwnRecord::Sample(event.sample(state, (stack, lock), kind))
+            }
+        };
+        found.push((thread, event.start_ns, record));
+    }
+    found.sort_by_key(|(_, at_ns, _)| *at_ns);
+    Ok(found)
 }
 
 /// What the numbers of a block stand for.

@@ -7,6 +7,12 @@ pub const PREFIX: &str = ".tyrion-";
 pub const REPLY: &str = "reply";
 /// The answer until it is whole.
 pub const DRAFT: &str = "reply.draft";
+/// What the agent is doing meanwhile, `key=value` lines.
+pub const WORK: &str = "work";
+/// The same until it is whole.
+pub const WORK_DRAFT: &str = "work.draft";
+/// There when nobody wants the answer any more: the agent is to take back what it has begun.
+pub const GIVE_UP: &str = "give-up";
 /// A copy of the agent, for a JVM that does not see where Tyrion is installed.
 pub const AGENT: &str = "libtyrion_agent.so";
 /// A log that nobody has named.

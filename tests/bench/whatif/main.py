@@ -10,9 +10,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import compare
 import project
+from corpus import CORPUS
 from figures import median
 from processes import Failed, run
-from subjects import MAJOR, SUBJECTS
+from subjects import MAJOR, OWN, SUBJECTS
 
 PREDICTIONS = Path(__file__).resolve().parent / "predictions.json"
 TRUTH = Path(__file__).resolve().parent / "truth.json"
@@ -37,7 +38,8 @@ def main():
         elif arguments.step == "truth":
             measure(chosen, arguments.rounds)
         if arguments.step != "predict":
-            print(compare.table(SUBJECTS, load(PREDICTIONS), load(TRUTH)))
+            for subjects in (OWN, CORPUS, SUBJECTS):
+                print(compare.table(subjects, load(PREDICTIONS), load(TRUTH)), end="\n\n")
     except Failed as problem:
         sys.exit(f"whatif.sh: {problem}")
 

@@ -50,7 +50,7 @@ def bank(url):
     return ("tyrion.subjects.JdbcBank", url, str(THREADS))
 
 
-SUBJECTS = [
+OWN = [
     program("ledger", "Ledger.lock", "--free", what="4 threads, monitor, held 75 µs of 100"),
     program("stock", "ReentrantLock", "--stripes", "8",
             what="8 threads, ReentrantLock, held 50 µs of 65"),
@@ -72,5 +72,5 @@ SUBJECTS = [
     Subject("hsqldb", "org.hsqldb.lib.CountUpDownLatch", ("--free",), bank("jdbc:hsqldb:mem:bank"),
             bank("jdbc:hsqldb:mem:bank;hsqldb.tx=mvcc"), "tx_per_second", 3, 3,
             what="8 threads, transactions that wait for others; LOCKS to MVCC"),
-    *CORPUS,
 ]
+SUBJECTS = OWN + CORPUS

@@ -108,6 +108,12 @@ impl Kind for Length {
     }
 }
 
+/// The least that is longer and can be read: of numbers of ns as large as those of years, every
+/// fourth or so can be told from the next.
+fn longer(ns: u64) -> u64 {
+    ns + 1 + (ns >> 52)
+}
+
 /// A long duration within limits, such as the age of a file.
 pub(crate) struct Span {
     pub from_ns: u64,
@@ -131,7 +137,7 @@ impl Kind for Span {
 
     fn about(&self) -> About {
         let (from, to) = (write_ns(self.from_ns), write_ns(self.to_ns));
-        let beyond = [format!("{}ns", self.from_ns - 1), format!("{}ns", self.to_ns + 1)];
+        let beyond = [format!("{}ns", self.from_ns - 1), format!("{}ns", longer(self.to_ns))];
         let refused = ["", "0", "50", "-5h", "often", &beyond[0], &beyond[1]];
         let limits = Some(format!("from {from} to {to}"));
         About { limits, ..about(Form::One, &["12h", &from, &to], &refused) }

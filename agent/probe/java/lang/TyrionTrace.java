@@ -1929,8 +1929,12 @@ public final class TyrionTrace {
 
     // ---- locks that get their hash later
 
-    /** Locks that were held when their hash was wanted: weak references, and place and thread. */
-    private static final Object[] LATER = new Object[16384];
+    /**
+     * Locks that were held when their hash was wanted: weak references, which are there before
+     * they are needed, as the program's heap may be full then.
+     */
+    private static final Object[] LATER = references(16384);
+    /** Place and thread, inverted: never 0 once it is written. */
     private static final long[] LATER_BY = new long[16384];
     private static final int LATER_MASK = LATER.length - 1;
     /** How many places were given away, and how many of them were seen to: ints that wrap. */
@@ -1943,9 +1947,20 @@ public final class TyrionTrace {
     /** So many threads may be between a look at these and taking a place. */
     private static final int LATER_SPARE = 2048;
     /** Those that were still held. */
-    private static final Object[] AGAIN = new Object[4096];
+    private static final Object[] AGAIN = references(4096);
     private static final long[] AGAIN_BY = new long[4096];
     private static int again;
+    /** With less room in the heap, in bytes, nothing is allocated. */
+    private static final long LEAST_ROOM = 4 << 20;
+
+    /** Weak references to nothing; only where locks may get their hash later. */
+    private static Object[] references(int count) {
+        Object[] references = new Object[count];
+        for (int i = 0; LAYOUT == DISPLACED && IDENTITY && i < count; i++) {
+            references[i] = new java.lang.ref.WeakReference<Object>(null);
+        }
+        return references;
+    }
 
     /** Notes a lock for {@link #hashNow}; false when there are too many. */
     private static boolean hashLater(long recent, Object lock, int place, long me) {
@@ -1959,19 +1974,18 @@ public final class TyrionTrace {
             return false;
         }
         int looks = U.getInt(LATER_LOOKS);
-        Object reference;
-        try {
-            reference = new java.lang.ref.WeakReference<Object>(lock);
-        } catch (OutOfMemoryError | StackOverflowError error) {
-            // Not the program's business.
-            return false;
-        }
         int at = U.getAndAddInt(null, LATER_GIVEN, 1) & LATER_MASK;
-        LATER_BY[at] = by;
+        Object reference = LATER[at];
+        if (reference != null) {
+            pointTo(reference, lock);
+        }
         U.storeFence();
-        LATER[at] = reference;
-        // Less than 0: no hash.
-        U.putLong(recent + RECENT_LOCK, Long.MIN_VALUE | (long) at << 32 | looks & 0xffffffffL);
+        LATER_BY[at] = ~by;
+        if (reference != null) {
+            // Less than 0: no hash.
+            long noted = Long.MIN_VALUE | (long) at << 32 | looks & 0xffffffffL;
+            U.putLong(recent + RECENT_LOCK, noted);
+        }
         return true;
     }
 
@@ -1986,7 +2000,7 @@ public final class TyrionTrace {
         int at = (int) (noted >>> 32) & LATER_MASK;
         Object reference = LATER[at];
         return reference != null
-                && LATER_BY[at] == by
+                && LATER_BY[at] == ~by
                 && ((java.lang.ref.Reference<?>) reference).get() == lock;
     }
 
@@ -1998,38 +2012,53 @@ public final class TyrionTrace {
         int waiting = again;
         again = 0;
         for (int i = 0; i < waiting; i++) {
-            Object reference = AGAIN[i];
-            AGAIN[i] = null;
-            hash(reference, AGAIN_BY[i]);
+            AGAIN[i] = hash(AGAIN[i], AGAIN_BY[i]);
         }
         int done = U.getInt(LATER_DONE);
         for (; done != given; done++) {
-            Object reference = LATER[done & LATER_MASK];
-            if (reference == null) {
+            int at = done & LATER_MASK;
+            long by = LATER_BY[at];
+            if (by == 0) {
                 // Its thread is just writing it.
                 break;
             }
             U.loadFence();
-            long by = LATER_BY[done & LATER_MASK];
-            LATER[done & LATER_MASK] = null;
+            LATER[at] = hash(LATER[at], ~by);
+            LATER_BY[at] = 0;
             U.putIntVolatile(null, LATER_DONE, done + 1);
-            hash(reference, by);
         }
         U.putInt(LATER_AGAIN, again);
     }
 
-    private static void hash(Object reference, long by) {
-        Object lock = ((java.lang.ref.Reference<?>) reference).get();
+    /** Sees to one, and returns a reference to nothing for its place. */
+    private static Object hash(Object noted, long by) {
+        java.lang.ref.Reference<?> reference = (java.lang.ref.Reference<?>) noted;
+        Object lock = reference == null ? null : reference.get();
         long mark = lock == null ? 0 : U.getLong(lock, 0L);
         if ((mark & 3) == 1 || (mark & 3) == 2) {
             noteHashed(System.identityHashCode(lock), by, lock);
         } else if (lock != null && again < AGAIN.length) {
+            // What stands there is a reference to nothing, or the same one.
+            Object other = AGAIN[again];
             AGAIN_BY[again] = by;
-            AGAIN[again++] = reference;
+            AGAIN[again++] = noted;
+            return other;
         } else {
             // Nobody will know which one was taken.
             noteHashed(0, by, null);
         }
+        if (lock != null) {
+            reference.clear();
+            return reference;
+        }
+        // The collector uses up what it clears: it would keep the next lock alive.
+        return hasRoom() ? new java.lang.ref.WeakReference<Object>(null) : null;
+    }
+
+    private static boolean hasRoom() {
+        Runtime runtime = Runtime.getRuntime();
+        long room = runtime.maxMemory() - runtime.totalMemory() + runtime.freeMemory();
+        return room >= LEAST_ROOM;
     }
 
     // ---- the numbers of classes
@@ -2078,6 +2107,35 @@ public final class TyrionTrace {
         return (int) (U.getLong(type, structureAt) - structureBase >>> structureShift);
     }
 
+    // ---- the JDK's locks
+
+    /**
+     * Called by the agent once these have probes, while nothing is counted: takes each once. On
+     * JDK 9 to 13 they use variable handles, which the JVM links anew then, in the program's heap.
+     */
+    static void passLocks() {
+        java.util.concurrent.locks.ReentrantReadWriteLock readWrite =
+                new java.util.concurrent.locks.ReentrantReadWriteLock();
+        pass(new java.util.concurrent.locks.ReentrantLock());
+        pass(readWrite.readLock());
+        pass(readWrite.writeLock());
+        java.util.concurrent.locks.StampedLock stamped =
+                new java.util.concurrent.locks.StampedLock();
+        stamped.unlockWrite(stamped.writeLock());
+        stamped.unlockRead(stamped.readLock());
+        java.util.concurrent.Semaphore semaphore = new java.util.concurrent.Semaphore(1);
+        semaphore.acquireUninterruptibly();
+        semaphore.release();
+    }
+
+    private static void pass(java.util.concurrent.locks.Lock lock) {
+        lock.lock();
+        lock.unlock();
+        if (lock.tryLock()) {
+            lock.unlock();
+        }
+    }
+
     // ---- the agent
 
     private static native long address(int which);
@@ -2108,6 +2166,9 @@ public final class TyrionTrace {
     private static native void noteHashed(int hash, long by, Object lock);
 
     private static native void notePlaceInstance(int place, int hash);
+
+    /** Has a weak reference, which is to nothing, be one to a lock. */
+    private static native void pointTo(Object reference, Object lock);
 
     /** Others change bits of the same byte. */
     private static native void noHoldsAt(int place);

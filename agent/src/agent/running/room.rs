@@ -1,5 +1,5 @@
-//! The log has no room: recording pauses, as when it is switched off, and resumes when
-//! there is room again.
+//! Nothing more can be written to the log: recording pauses, as when it is switched off,
+//! and resumes when there is room again, or the log goes on in another file.
 
 use super::{MODES, Modes, VM, apply, is_to_record, recorder};
 use crate::{
@@ -18,6 +18,10 @@ use std::{
 static KNOWN: AtomicBool = AtomicBool::new(false);
 /// Whether a thread is about to update them.
 static FOLLOWS: AtomicBool = AtomicBool::new(false);
+/// Whether the user was told that recording pauses.
+static TOLD: AtomicBool = AtomicBool::new(false);
+/// Whether that was for a file that is lost.
+static LOST: AtomicBool = AtomicBool::new(false);
 /// If no thread can be attached to the JVM, there is another attempt after this time.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -69,14 +73,30 @@ pub(super) fn follow_with(
 ) -> Result<(), AgentError> {
     let before = std::mem::replace(&mut modes.lack, recorder.log().lack_of_room());
     KNOWN.store(modes.lack.is_some(), Relaxed);
-    apply(modes)?;
     let path = recorder.log().path();
     let path = path.display();
+    let is_lost = recorder.log().is_lost();
+    match (&before, &modes.lack) {
+        (None, Some(_)) if !is_to_record() => TOLD.store(false, Relaxed),
+        (None, Some(reason)) => {
+            TOLD.store(true, Relaxed);
+            LOST.store(is_lost, Relaxed);
+            let until = match is_lost {
+                true => "recording stops until tyrion attach gives it another file",
+                false => "recording pauses until there is room",
+            };
+            // First: a program that sees it end may end, too.
+            say(&format!("{path}: {reason}; {until}, the program goes on"));
+        }
+        _ => {}
+    }
+    apply(modes)?;
     match (before, &modes.lack) {
-        _ if !is_to_record() => {}
-        (None, Some(reason)) => say(&format!(
-            "{path}: {reason}; recording pauses until there is room, the program goes on"
-        )),
+        // Nobody was told that it had stopped.
+        (Some(_), None) if !is_to_record() || !TOLD.swap(false, Relaxed) => {}
+        (Some(_), None) if LOST.load(Relaxed) => {
+            say(&format!("{path}: recording goes on in this file"));
+        }
         (Some(_), None) => say(&format!("{path}: there is room again, recording goes on")),
         _ => {}
     }

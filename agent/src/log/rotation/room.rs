@@ -1,15 +1,18 @@
-//! No room on the disk: what was allocated before can still be written to, and
-//! recording rests until there is more.
+//! Nothing more can be written: there is no room on the disk, and recording rests until
+//! there is, or the file is lost, and it rests until the log goes on in another one.
 
 use super::Log;
 use crate::{
     log::{Generation, file::Trouble},
     sync::lock,
 };
-use std::time::Duration;
+use std::{
+    sync::atomic::Ordering::{AcqRel, Acquire, Release},
+    time::Duration,
+};
 
 impl Log {
-    /// Why there is no room for more, if there is none.
+    /// Why nothing more can be written for now, if that is so.
     pub fn lack_of_room(&self) -> Option<String> {
         lock(&self.lack).clone()
     }
@@ -18,12 +21,43 @@ impl Log {
         lock(&self.lack).is_some()
     }
 
+    /// Whether the file that was written to is lost. What was written may still be there.
+    pub fn is_lost(&self) -> bool {
+        self.lost.load(Acquire)
+    }
+
+    /// The file is lost: nothing more is written to it.
+    pub(super) fn lose(&self, current: &Generation, reason: &Trouble) {
+        current.log.give_up();
+        super::drop_prepared(lock(&self.prepared).take());
+        *lock(&self.lack) = Some(reason.to_string());
+        self.lost.store(true, Release);
+    }
+
+    /// The log goes on in another file.
+    pub(super) fn is_found(&self) {
+        if self.lost.swap(false, AcqRel) {
+            self.has_room();
+        }
+    }
+
+    /// Whether the file that is written to is not to be found by its path: it is lost, or
+    /// it was moved, or what was mounted there is not there any more.
+    pub fn is_astray(&self) -> bool {
+        // Held while files are renamed.
+        let _prepared = lock(&self.prepared);
+        self.is_lost() || !self.current().log.is_at(&self.path())
+    }
+
     /// Looks whether there is room by now, if there was none.
     ///
     /// # Errors
     /// Why there is none.
     pub fn try_for_room(&self) -> Result<(), Trouble> {
-        if self.lacks_room() {
+        if let Some(reason) = self.lack_of_room() {
+            if self.is_lost() {
+                return Err(Trouble::Broken(reason));
+            }
             self.current().log.grow_now()?;
             self.has_room();
         }

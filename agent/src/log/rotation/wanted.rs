@@ -3,6 +3,7 @@
 
 use super::{Log, names, set_metadata};
 use crate::{
+    clock,
     log::{Generation, LogFile, file::Trouble},
     message::say,
     options::Rotation,
@@ -14,6 +15,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc,
+        atomic::Ordering::Relaxed,
         mpsc::{self, RecvTimeoutError, SyncSender},
     },
     time::Duration,
@@ -21,6 +23,9 @@ use std::{
 
 /// How long the switch may take: threads in the middle of an event go over first.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often the user is told that files are deleted, at most.
+const DELETIONS_TOLD_EVERY_NS: u64 = 60_000_000_000;
 
 /// What the user wants of the log.
 pub(super) struct Wanted {
@@ -46,6 +51,8 @@ impl Log {
         let path = file.as_ref().map(|(_, path)| path.clone());
         let (answer, answered) = mpsc::sync_channel(1);
         *lock(&self.wanted) = Some(Wanted { file, rotation, answer });
+        // Whoever waits for room has something else to do.
+        self.lack_ends.notify_one();
         let mut result = answered.recv_timeout(PATIENCE);
         let is_late = matches!(result, Err(RecvTimeoutError::Timeout));
         let is_taken_back = is_late && lock(&self.wanted).take().is_some();
@@ -94,8 +101,13 @@ impl Log {
             *lock(&self.lack) = Some(reason);
             return Some(false);
         }
-        let path = self.path();
-        say(&format!("{}: the file was deleted; a new one is written", path.display()));
+        let (now_ns, told_ns) = (clock::now_ns(), self.deletion_told_ns.load(Relaxed));
+        // Whoever clears the folder again and again need not read of it each time.
+        if told_ns == 0 || now_ns.saturating_sub(told_ns) >= DELETIONS_TOLD_EVERY_NS {
+            self.deletion_told_ns.store(now_ns, Relaxed);
+            let path = self.path();
+            say(&format!("{}: the file was deleted; a new one is written", path.display()));
+        }
         Some(true)
     }
 
@@ -140,6 +152,7 @@ impl Log {
         *lock(&self.rotation) = rotation;
         lock(&self.header).metadata = header.metadata;
         self.begin_generation(number, log);
+        self.is_found();
         Ok(())
     }
 }

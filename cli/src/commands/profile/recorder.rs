@@ -2,6 +2,7 @@
 
 use super::ProfileArgs;
 use crate::{
+    agent_options::AgentOptions,
     commands::{
         attach::{self, Agent, AgentReply, LogPath, value},
         session::{self, SessionLog},
@@ -34,7 +35,7 @@ impl<'a> Recorder<'a> {
         let before = agent.status()?;
         let (is_ours, asked, answer) = if value(&before, "state") == recording() {
             join(agent, args, &before)?;
-            (false, None, before)
+            (false, None, found(agent, before)?)
         } else {
             let is_paused = agent.is_loaded();
             let log = match is_paused && args.log.is_none() {
@@ -123,6 +124,23 @@ fn join(agent: &Agent, args: &ProfileArgs, before: &AgentReply) -> Result<(), Fa
         attach::shown(before, "log")
     ));
     Ok(())
+}
+
+/// A log that is not where it was, since somebody has moved it, goes on where it can be read:
+/// what the agent says then.
+fn found(agent: &Agent, before: AgentReply) -> Result<AgentReply, Failure> {
+    let log = Path::new(value(&before, "log"));
+    if agent.files().open(log).is_ok() {
+        return Ok(before);
+    }
+    let usual = agent.log_path(None);
+    let (answer, _) = agent.start(&AgentOptions::default(), Some(&usual.path), false)?;
+    tell(&format!(
+        "note: {} is not there any more; this JVM is recorded into {} from now on",
+        attach::shown(&before, "log"),
+        attach::shown(&answer, "log")
+    ));
+    Ok(answer)
 }
 
 /// A log of the usual name that is not there yet: what was recorded earlier stays

@@ -63,7 +63,9 @@ impl<'a> Session<'a> {
         let is_unnamed = is_new && file.is_none();
         let mut log = SessionLog::default();
         log.note(agent, &answer, file.as_ref());
-        log.from_ns = (!is_new).then_some(before_ns);
+        // A log that was lost goes on in a file that begins with this.
+        let is_older = !is_new && value(&answer, "replaced") != "true";
+        log.from_ns = is_older.then_some(before_ns);
         if args.show.interval.is_some() && !args.once {
             // Intervals count from here, and none is left over for the time that
             // it takes to end.

@@ -35,7 +35,8 @@ pub struct LiveView {
 
 impl LiveView {
     /// Opens a log and looks for the first time: at the last `history_ns`, or,
-    /// if it has ended, at all of it. The window is to become `window_ns` long.
+    /// if it has ended, at all of it. The window is to become `window_ns` long; where that
+    /// is `None`, and nothing is recorded, all of the log is looked at, too.
     ///
     /// # Errors
     /// When it is no log, or cannot be read.
@@ -43,18 +44,18 @@ impl LiveView {
         files: Rc<dyn LogFiles>,
         path: &Path,
         history_ns: u64,
-        window_ns: u64,
+        window_ns: Option<u64>,
     ) -> Result<LiveView, Failure> {
         let now_ns = now_ns();
         let since_ns = now_ns.saturating_sub(history_ns);
-        let begin = |life: Life| {
-            if life.has_ended() { Begin::Start } else { Begin::At(since_ns) }
-        };
+        let is_whole = |life: Life| life.has_ended() || window_ns.is_none() && life == Life::Paused;
+        let begin = |life: Life| if is_whole(life) { Begin::Start } else { Begin::At(since_ns) };
         let feed = Feed::open("top", files, path, begin)?;
         let start_ns = feed.log().map_or(0, |log| log.start_ns());
-        let window = if feed.life().has_ended() {
+        let window = if is_whole(feed.life()) {
             Window::whole(start_ns, start_ns)
         } else {
+            let window_ns = window_ns.unwrap_or(history_ns);
             Window::last(window_ns, start_ns.max(since_ns), now_ns)
         };
         let (sums, pending, telling) = Default::default();
@@ -85,9 +86,21 @@ impl LiveView {
     /// Takes what was read to be what is shown.
     pub fn show(&mut self) {
         self.sums = self.window.sums();
+        if self.window.length_ns().is_none() {
+            self.sums.paused_ns = self.paused_ns();
+        }
         self.pending = self.feed.pending().to_vec();
         learn(&mut self.telling, &self.sums, &self.feed.logs(), &self.pending);
         self.feed.forget_before(self.sums.from_ns);
+    }
+
+    /// How long of what is shown nothing was recorded.
+    fn paused_ns(&self) -> u64 {
+        let (from_ns, to_ns) = (self.sums.from_ns, self.sums.to_ns);
+        let recorded = self.feed.logs().into_iter().flat_map(|(_, log)| log.recorded());
+        let within =
+            recorded.map(|part| part.end.min(to_ns).saturating_sub(part.start.max(from_ns)));
+        to_ns.saturating_sub(from_ns).saturating_sub(within.fold(0, u64::saturating_add))
     }
 
     /// Another length of the window.
@@ -182,9 +195,10 @@ impl LiveView {
         };
         let why = match self.life() {
             Life::Recording => return None,
-            Life::Paused => {
+            Life::Paused if self.shown() == Coverage::Window => {
                 return Some("Recording is paused; tyrion attach resumes it".to_owned());
             }
+            Life::Paused => "Recording is paused",
             // Its successor may well be written to.
             Life::Closed if self.shown() == Coverage::File => "The file has ended",
             Life::Closed => "The JVM has ended",
@@ -212,7 +226,8 @@ mod tests {
             options.header.metadata = vec![("mode".to_owned(), mode.to_owned())];
             let file = std::fs::File::create(&path).unwrap();
             LogWriter::new(file, options).unwrap().finish().unwrap();
-            let status = LiveView::open(Rc::new(crate::logs::Here), &path, 0, 1).unwrap().status();
+            let status =
+                LiveView::open(Rc::new(crate::logs::Here), &path, 0, Some(1)).unwrap().status();
             assert_eq!((status.mode.as_str(), status.lacks_locks()), (mode, lacks_locks));
             let told = status.note.is_some_and(|note| note.contains("not recorded"));
             assert_eq!(told, lacks_locks, "{mode}");

@@ -83,6 +83,8 @@ pub struct TakeSum {
 pub struct WindowSums {
     pub from_ns: u64,
     pub to_ns: u64,
+    /// How long of that nothing was recorded.
+    pub paused_ns: u64,
     /// Since when acquisitions are counted.
     pub taken_from_ns: u64,
     pub waits: Map<WaitKey, WaitSum>,
@@ -285,14 +287,14 @@ impl ChangeSink for Window {
 }
 
 impl WindowSums {
-    /// How long the stretch is; never 0, so that one can divide by it.
+    /// How long it was recorded; never 0, so that one can divide by it.
     pub fn span_ns(&self) -> u64 {
-        self.to_ns.saturating_sub(self.from_ns).max(1)
+        self.to_ns.saturating_sub(self.from_ns).saturating_sub(self.paused_ns).max(1)
     }
 
     /// For how long acquisitions were counted.
     pub fn taken_span_ns(&self) -> u64 {
-        self.to_ns.saturating_sub(self.taken_from_ns).max(1)
+        self.to_ns.saturating_sub(self.taken_from_ns).saturating_sub(self.paused_ns).max(1)
     }
 
     /// How long something that began then and goes on has been within.

@@ -13,6 +13,10 @@ use tyrion_report::{OwnCpu, render::json::escaped};
 /// A frame, as `--json` prints it. The fields are described in docs/top.md.
 #[derive(Serialize)]
 struct FrameJson<'a> {
+    /// 1. It changes when a field is renamed, removed or means something else.
+    schema: u32,
+    /// The version of Tyrion that wrote this.
+    tyrion: &'static str,
     /// Which log.
     log: &'a str,
     /// Main class or jar of the recorded program.
@@ -46,6 +50,8 @@ struct FrameJson<'a> {
 /// When a number is none that JSON knows.
 pub fn json(frame: &TopFrame, status: &Status, top: usize) -> Result<String, serde_json::Error> {
     let printed = FrameJson {
+        schema: 1,
+        tyrion: env!("CARGO_PKG_VERSION"),
         log: &status.log,
         program: &status.program,
         pid: status.pid,

@@ -17,10 +17,12 @@ use std::{
     rc::Rc,
     time::{SystemTime, UNIX_EPOCH},
 };
-use tyrion_wire::exchange::{AGENT, DRAFT, LOG, PREFIX, REPLY};
+use tyrion_wire::exchange::{AGENT, DRAFT, GIVE_UP, LOG, PREFIX, REPLY, WORK, WORK_DRAFT};
 
 /// The longest answer of an agent, in bytes.
 const LONGEST_REPLY: u64 = 64 << 10;
+/// As much of what it says meanwhile.
+const LONGEST_WORK: u64 = 4 << 10;
 /// A folder that nobody holds may be one that somebody is just making.
 const YOUNG_S: i64 = 60;
 /// The number of random bytes taken from the kernel.
@@ -34,6 +36,7 @@ pub struct Exchange {
     folder: Folder,
     name: String,
     reply: String,
+    by: String,
     uid: u32,
     kept: bool,
 }
@@ -55,7 +58,8 @@ impl Exchange {
         }
         let folder = around.create_folder(&name, uid)?;
         let reply = folder.path_of(REPLY).to_string_lossy().into_owned();
-        Ok(Exchange { around: Rc::clone(around), folder, name, reply, uid, kept: false })
+        let by = std::process::id().to_string();
+        Ok(Exchange { around: Rc::clone(around), folder, name, reply, by, uid, kept: false })
     }
 
     /// Its path, as the target sees it.
@@ -71,6 +75,27 @@ impl Exchange {
     /// The path at which the agent shall answer, as the target sees it.
     pub fn reply_path(&self) -> &str {
         &self.reply
+    }
+
+    /// Who waits for the answer: this process, by its id.
+    pub fn by(&self) -> &str {
+        &self.by
+    }
+
+    /// What the agent says that it is doing meanwhile, if it says so.
+    pub fn work(&self) -> Option<String> {
+        let file = self.folder.open_of(WORK, self.uid).ok()?;
+        let mut text = String::new();
+        file.take(LONGEST_WORK).read_to_string(&mut text).ok()?;
+        Some(text)
+    }
+
+    /// Has the agent take back what it has begun.
+    ///
+    /// # Errors
+    /// As `openat(2)`.
+    pub fn give_up(&self) -> io::Result<()> {
+        self.folder.create(GIVE_UP, rustix::fs::Mode::RUSR).map(drop)
     }
 
     /// Leaves it there in the end: the agent removes it.
@@ -132,6 +157,7 @@ impl Drop for Exchange {
         // What cannot be removed, the next command removes.
         let _ = self.folder.remove(REPLY);
         let _ = self.folder.remove(DRAFT);
+        [WORK, WORK_DRAFT, GIVE_UP].into_iter().for_each(|name| drop(self.folder.remove(name)));
         if !self.kept {
             clear(&self.around, &self.folder, OsStr::new(&self.name));
         }
@@ -190,7 +216,8 @@ fn is_ours(name: &[u8]) -> bool {
         [b'.', number @ ..] => !number.is_empty() && number.iter().all(u8::is_ascii_digit),
         _ => false,
     });
-    is_log || [AGENT, REPLY, DRAFT].iter().any(|known| known.as_bytes() == name)
+    let known = [AGENT, REPLY, DRAFT, WORK, WORK_DRAFT, GIVE_UP];
+    is_log || known.iter().any(|known| known.as_bytes() == name)
 }
 
 fn now_s() -> i64 {
@@ -246,6 +273,9 @@ mod tests {
             "libtyrion_agent.so",
             "reply",
             "reply.draft",
+            "work",
+            "work.draft",
+            "give-up",
             "samples.log",
             "samples.log.next",
             "samples.log.0",

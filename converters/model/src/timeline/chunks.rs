@@ -37,12 +37,15 @@ struct Chunk<'a> {
     thread: Option<u32>,
     waits: Extent,
     trace: Extent,
+    samples: Extent,
 }
 
 impl Chunk<'_> {
     fn extents(&self, wanted: ItemFilter) -> impl Iterator<Item = Extent> + use<> {
         let trace = wanted.with_trace.then_some(self.trace);
-        std::iter::once(self.waits).chain(trace).filter(|extent| extent.count != 0)
+        let samples = wanted.with_samples.then_some(self.samples);
+        let all = std::iter::once(self.waits).chain(trace).chain(samples);
+        all.filter(|extent| extent.count != 0)
     }
 
     fn may_have(&self, wanted: ItemFilter, span: &Span) -> bool {
@@ -127,7 +130,7 @@ impl<'a> Chunks<'a> {
             body(&mut |take: &mut dyn FnMut(Item)| {
                 let Some(log) = readable.source.logs.get(chunk.run as usize) else { return };
                 let mut events = log.events_again(chunk.chunk);
-                readable.visit(chunk.run, &mut events, wanted.with_trace, &mut |item| {
+                readable.visit(chunk.run, &mut events, wanted, &mut |item| {
                     if span.holds(item.at_ns()) && wanted.has(&item) {
                         take(item);
                     }
@@ -147,13 +150,14 @@ fn survey<'a>(
 ) -> Option<(Chunk<'a>, BTreeMap<u32, u64>)> {
     let log = readable.source.logs.get(run as usize)?;
     let mut events = log.events(chunk).ok()?;
-    let (mut waits, mut trace) = (Extent::default(), Extent::default());
+    let (mut waits, mut trace, mut samples) = Default::default();
+    let all = ItemFilter { threads: None, with_trace: true, with_samples: true };
     let mut by_thread: BTreeMap<u32, u64> = BTreeMap::new();
     // Most chunks are of one thread: it is looked up once.
     let mut run_of: Option<(u32, u64)> = None;
-    readable.visit(run, &mut events, true, &mut |item| match &item {
+    readable.visit(run, &mut events, all, &mut |item| match &item {
         Item::Wait(wait) => {
-            waits.add(item.at_ns());
+            Extent::add(&mut waits, item.at_ns());
             match &mut run_of {
                 Some((thread, count)) if *thread == wait.thread => *count += 1,
                 other => {
@@ -163,16 +167,17 @@ fn survey<'a>(
                 }
             }
         }
-        _ => trace.add(item.at_ns()),
+        Item::Seen(_) => Extent::add(&mut samples, item.at_ns()),
+        _ => Extent::add(&mut trace, item.at_ns()),
     });
     if let Some((thread, count)) = run_of {
         *by_thread.entry(thread).or_default() += count;
     }
-    if waits.count == 0 && trace.count == 0 {
+    if waits.count == 0 && trace.count == 0 && samples.count == 0 {
         return None;
     }
     let only = by_thread.keys().next().copied().filter(|_| by_thread.len() == 1);
-    Some((Chunk { run, chunk, thread: only, waits, trace }, by_thread))
+    Some((Chunk { run, chunk, thread: only, waits, trace, samples }, by_thread))
 }
 
 /// The items of a span, in their order.

@@ -1,7 +1,7 @@
 //! What happened.
 
 use std::cmp::Reverse;
-use tyrion_wire::{Outcome, WaitKind};
+use tyrion_wire::{Outcome, WaitKind, sample::ThreadState};
 
 /// Something that happened. Times are those of the timeline's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub enum Item {
     Hold(Hold),
     /// A thread released what another one waited for.
     Release(Release),
+    /// A thread was seen; only where samples are asked for.
+    Seen(Seen),
 }
 
 /// A wait.
@@ -96,6 +98,33 @@ pub struct Release {
     pub place: u32,
 }
 
+/// What a thread was seen doing, in one or more snapshots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The log, an index into the timeline's logs.
+    pub run: u32,
+    /// The thread by its id in the log.
+    pub thread_id: u32,
+    /// When the last of the snapshots was taken, in ns.
+    pub at_ns: u64,
+    /// Where it was, an index into [`Profile::stacks`](crate::profile::Profile::stacks).
+    pub stack: u32,
+    /// What the JVM says that it was doing.
+    pub state: ThreadState,
+    /// The lock that it waited for, an index into
+    /// [`Profile::locks`](crate::profile::Profile::locks), or
+    /// [`NO_LOCK`](crate::profile::NO_LOCK).
+    pub lock: u32,
+    /// How it waited, if that is known.
+    pub kind: Option<WaitKind>,
+    /// How many snapshots there were.
+    pub count: u64,
+    /// The real time that they stand for, in ns.
+    pub wall_ns: u64,
+    /// The CPU time that it used meanwhile, in ns.
+    pub cpu_ns: u64,
+}
+
 impl Item {
     /// When it happened, or began, in ns.
     pub fn at_ns(&self) -> u64 {
@@ -103,6 +132,7 @@ impl Item {
             Item::Wait(wait) => wait.start_ns,
             Item::Hold(hold) => hold.start_ns,
             Item::Release(release) => release.at_ns,
+            Item::Seen(seen) => seen.at_ns,
         }
     }
 
@@ -112,6 +142,7 @@ impl Item {
     pub fn order(&self) -> (u64, bool, Reverse<u64>) {
         match self {
             Item::Release(release) => (release.at_ns, false, Reverse(0)),
+            Item::Seen(seen) => (seen.at_ns, true, Reverse(seen.at_ns)),
             Item::Hold(hold) => (hold.start_ns, true, Reverse(hold.end_ns)),
             Item::Wait(wait) => (wait.start_ns, true, Reverse(wait.end_ns)),
         }

@@ -1,9 +1,15 @@
 //! Reads the items of chunks.
 
-use super::{Axis, Hold, Item, Release, Source, Wait, Waker};
-use crate::{aggregate::known_thread, filter::Window};
+use super::{Axis, Hold, Item, Release, Seen, Source, Wait, Waker};
+use crate::{
+    aggregate::known_thread,
+    filter::Window,
+    profile::{NO_LOCK, SampleRow},
+    states::StateReader,
+    totals::SampleTotals,
+};
 use tyrion_formats::{Entry, Event, Events, Note, Noted, Recording};
-use tyrion_wire::{trace, wake::Wake};
+use tyrion_wire::{sample::Sample, trace, wake::Wake};
 
 /// What reading needs of a timeline.
 #[derive(Clone, Copy)]
@@ -18,6 +24,8 @@ pub(super) struct Readable<'t, 'a> {
     pub(super) wanted: &'t [Vec<bool>],
     /// When every hold was recorded, by log.
     pub(super) every_hold: &'t [Vec<Span>],
+    /// What reads the samples of each log.
+    pub(super) states: &'t [StateReader<'a>],
 }
 
 /// A span of time, in ns: from the first moment to the last one, both within.
@@ -43,6 +51,8 @@ pub(super) struct ItemFilter {
     pub(super) threads: Option<(u32, u32)>,
     /// Holds and releases, too.
     pub(super) with_trace: bool,
+    /// What threads were seen doing, too.
+    pub(super) with_samples: bool,
 }
 
 impl ItemFilter {
@@ -60,7 +70,7 @@ impl Readable<'_, '_> {
         &self,
         run: u32,
         events: &mut Events<'_>,
-        with_trace: bool,
+        wanted: ItemFilter,
         take: &mut dyn FnMut(Item),
     ) {
         let of_run = run as usize;
@@ -81,8 +91,8 @@ impl Readable<'_, '_> {
             }
             match &entry {
                 Entry::Wait(event) if window.takes(event) => last = self.wait(run, event),
-                Entry::Note(traced) if with_trace => {
-                    if let Some(item) = self.traced(run, traced, window) {
+                Entry::Note(noted) => {
+                    if let Some(item) = self.noted(run, noted, (window, wanted)) {
                         take(item);
                     }
                 }
@@ -118,6 +128,23 @@ impl Readable<'_, '_> {
         })
     }
 
+    /// What a thread was seen doing, if the profile has it.
+    fn seen(&self, run: u32, sampled: &Noted<Sample>, window: &Window) -> Option<Seen> {
+        let ids = self.source.ids.get(run as usize)?;
+        let reader = self.states.get(run as usize)?;
+        let SampleTotals { snapshots: count, wall_ns, cpu_ns } = window.part(sampled)?;
+        let (thread_id, lock) = reader.thread_and_lock(sampled);
+        let (thread, lock) = (ids.thread(thread_id)?, ids.lock(lock).unwrap_or(NO_LOCK));
+        let stack = ids.stack(reader.stack(sampled))?;
+        let (stack, kind) = (self.kept.get(stack as usize).copied()?, sampled.kind());
+        // What the filter asks for is what the profile has.
+        let key = (thread, stack, reader.state(sampled), lock, kind);
+        let of = |row: &SampleRow| (row.thread, row.stack, row.state, row.lock, row.kind);
+        self.source.profile.samples.binary_search_by_key(&key, of).ok()?;
+        let (at_ns, state) = (self.axis.at(run, sampled.at_ns), sampled.state());
+        Some(Seen { run, thread_id, at_ns, stack, state, lock, kind, count, wall_ns, cpu_ns })
+    }
+
     fn set_waker(&self, wait: &mut Wait, woken: &Noted<Wake>) {
         let Some(log) = self.source.logs.get(wait.run as usize) else { return };
         if woken.record.site == wait.site && known_thread(log, woken.thread) == wait.thread_id {
@@ -130,10 +157,23 @@ impl Readable<'_, '_> {
         }
     }
 
-    fn traced(&self, run: u32, traced: &Noted<Note<'_>>, window: &Window) -> Option<Item> {
-        match traced.record {
-            Note::Hold(hold) => self.hold(run, &traced.with(hold), window).map(Item::Hold),
-            Note::Blame(blame) => self.release(run, &traced.with(blame)).map(Item::Release),
+    fn noted(
+        &self,
+        run: u32,
+        noted: &Noted<Note<'_>>,
+        (window, wanted): (&Window, ItemFilter),
+    ) -> Option<Item> {
+        let ItemFilter { with_trace, with_samples, .. } = wanted;
+        match noted.record {
+            Note::Hold(hold) if with_trace => {
+                self.hold(run, &noted.with(hold), window).map(Item::Hold)
+            }
+            Note::Blame(blame) if with_trace => {
+                self.release(run, &noted.with(blame)).map(Item::Release)
+            }
+            Note::Sample(sample) if with_samples => {
+                self.seen(run, &noted.with(sample), window).map(Item::Seen)
+            }
             _ => None,
         }
     }

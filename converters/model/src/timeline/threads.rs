@@ -70,7 +70,8 @@ pub(super) fn each(
             count += chunks.waits_of(end);
             end += 1;
         }
-        let wanted = ItemFilter { threads: Some((first, end)), with_trace: false };
+        let wanted =
+            ItemFilter { threads: Some((first, end)), with_trace: false, with_samples: false };
         if count > at_a_time {
             let spans = cut::spans(&readable, chunks, wanted, timeline.at_a_time);
             let source = Waits::InSpans { readable: &readable, chunks, wanted, spans };

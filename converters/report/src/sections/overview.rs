@@ -12,6 +12,7 @@ use crate::{
     findings::{Delay, LogFacts, OtherWaits, Phase},
 };
 use cost::Cost;
+pub(crate) use cost::process_cpu_ns;
 use serde::Serialize;
 use tyrion_formats::Recording;
 use tyrion_model::{units, withheld::Verdict};

@@ -15,6 +15,7 @@ mod meanwhile;
 mod next;
 mod pinned;
 mod place;
+mod probed;
 mod served;
 mod stuck;
 mod withheld;
@@ -202,7 +203,7 @@ impl Verdict {
             return verdict;
         }
         let overview = Overview::of(findings);
-        let machine = Machine::of(findings, &overview);
+        let machine = Machine::of(findings);
         let mut verdict = Verdict {
             processors: machine.processors,
             cpu_ns: machine.cpu_ns,

@@ -1,10 +1,12 @@
 //! What locks, methods and holds are called in a trace.
 
-use super::owners::OwnerPlaces;
+use super::{
+    super::held::{HeldName, held},
+    owners::OwnerPlaces,
+};
 use std::collections::HashMap;
 use tyrion_formats::{Recording, UNKNOWN};
 use tyrion_model::{
-    describe::Names,
     harmless,
     names::{self, LockFrame},
     profile::{Frame, Function},
@@ -32,14 +34,6 @@ pub(super) struct LockTitle {
     /// Its name, or else its class, and which one of these it is.
     pub(super) name: String,
     pub(super) class: String,
-}
-
-/// Locks that are taken at a place.
-pub(super) struct HeldName {
-    name: String,
-    pub(super) class: String,
-    pub(super) kind: WaitKind,
-    pub(super) place: String,
 }
 
 impl<'a> NameCache<'a> {
@@ -143,18 +137,4 @@ impl<'a> NameCache<'a> {
             None => format!("@{:x}", hold.hash),
         }
     }
-}
-
-/// The locks that are taken where a hold's was, unless the filter leaves them out.
-fn held(timeline: &Timeline<'_>, log: &Recording, hold: &Hold) -> Option<HeldName> {
-    let (filter, names) = (timeline.filter(), Names(log));
-    let place = log.definitions().places().get(hold.place)?;
-    let regex = filter.lock.as_ref();
-    let is_wanted = filter.kinds.contains(place.kind)
-        && regex.is_none_or(|regex| names.place_matches(regex, hold.place, hold.class));
-    is_wanted.then(|| {
-        let (class, name) = names.place_parts(hold.place, hold.class);
-        let class = names::readable_class(&class).into_owned();
-        HeldName { name, class, kind: place.kind, place: names.place(place) }
-    })
 }

@@ -1,5 +1,6 @@
 //! Where the owner of a lock had taken it, as far as that is known.
 
+use super::super::held::function;
 use std::collections::HashMap;
 use tyrion_formats::{Recording, UNKNOWN};
 use tyrion_model::{
@@ -89,20 +90,4 @@ fn of_stack(log: &Recording, stack_id: u32, kind: WaitKind) -> Option<MethodLine
 /// What stands for a method that is not known.
 fn unknown() -> String {
     names::art(&Function { method: UNKNOWN.to_owned(), ..Function::default() }, 0)
-}
-
-/// A method of a log.
-fn function(log: &Recording, id: u32) -> Function {
-    let definitions = log.definitions();
-    let Some(method) = definitions.methods().get(id) else {
-        return Function { method: UNKNOWN.to_owned(), ..Function::default() };
-    };
-    let source = definitions.classes().get(method.class).map(|class| log.text(class.source));
-    Function {
-        class: Names(log).class(method.class),
-        method: log.text(method.name).into_owned(),
-        descriptor: log.text(method.descriptor).into_owned(),
-        source: source.unwrap_or_default().into_owned(),
-        first_line: method.first_line,
-    }
 }

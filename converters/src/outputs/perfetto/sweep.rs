@@ -142,6 +142,8 @@ impl<'a, 'w> Sweep<'a, 'w> {
                 Item::Wait(wait) => self.begin_wait(wait)?,
                 Item::Hold(hold) => self.begin_hold(hold)?,
                 Item::Release(release) => self.release(release)?,
+                // They are not asked for.
+                Item::Seen(_) => {}
             }
         }
         Ok(())

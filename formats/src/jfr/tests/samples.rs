@@ -71,3 +71,30 @@ fn settings_and_pauses_are_told() {
     assert_eq!(pauses, [(1_000_002_000, 1_000_002_100), (1_000_004_000, 1_000_004_200)]);
     assert_eq!(open(small()).has_collections(), None);
 }
+
+#[test]
+fn the_use_of_processors_is_told() {
+    let loads = |processors: u64, loads: &[(u64, [f32; 3])]| {
+        let mut maker = ChunkMaker::new(1_000_000_000);
+        maker.numbers(CPU, &[1_000, processors]);
+        for (at, shares) in loads {
+            let mut fields = Vec::new();
+            put(*at, &mut fields);
+            shares.iter().for_each(|share| fields.extend(share.to_be_bytes()));
+            maker.event(LOAD, &fields);
+        }
+        open(maker.finish()).statistics()
+    };
+    // The chunk lasts for 1 ms, and a ns has two ticks: a load for each half of it.
+    let halves = [(1_001_000, [0.25, 0.125, 0.5]), (2_001_000, [0.0, 0.125, 1.0])];
+    let told = loads(4, &halves);
+    let expected = [
+        ("cpu.process_ns", 1_000_000),
+        ("machine.all_ns", 4_000_000),
+        ("machine.busy_ns", 3_000_000),
+    ];
+    let told: Vec<(&str, u64)> = told.iter().map(|(key, ns)| (key.as_str(), *ns)).collect();
+    assert_eq!(told, expected);
+    assert!(loads(0, &halves).is_empty(), "of how many, it does not say");
+    assert!(loads(4, &halves[..0]).is_empty());
+}

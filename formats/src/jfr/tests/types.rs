@@ -21,6 +21,8 @@ pub(super) const SETTING: u64 = 108;
 pub(super) const PAUSE: u64 = 109;
 pub(super) const NATIVE_LOCK: u64 = 5000;
 pub(super) const JVM: u64 = 111;
+pub(super) const CPU: u64 = 112;
+pub(super) const LOAD: u64 = 113;
 
 /// A type: its id, its name, and fields: name, type, `p` for keys of constants, `a`
 /// for arrays.
@@ -132,5 +134,16 @@ pub(super) const TYPES: &[TypeOf] = &[
         JVM,
         "jdk.JVMInformation",
         &[("jvmName", STRING, ""), ("javaArguments", STRING, ""), ("pid", LONG, "")],
+    ),
+    (CPU, "jdk.CPUInformation", &[("startTime", LONG, ""), ("hwThreads", INT, "")]),
+    (
+        LOAD,
+        "jdk.CPULoad",
+        &[
+            ("startTime", LONG, ""),
+            ("jvmUser", FLOAT, ""),
+            ("jvmSystem", FLOAT, ""),
+            ("machineTotal", FLOAT, ""),
+        ],
     ),
 ];

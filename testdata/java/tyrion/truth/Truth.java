@@ -50,11 +50,13 @@ public final class Truth {
         SCENARIOS.put("virtual", Virtual.class);
         SCENARIOS.put("virtual-two", VirtualTwo.class);
         SCENARIOS.put("virtual-crowd", VirtualCrowd.class);
+        SCENARIOS.put("virtual-free", VirtualFree.class);
         SCENARIOS.put("pinned", Pinned.class);
         SCENARIOS.put("main-and-virtual", MainAndVirtual.class);
         SCENARIOS.put("outlast", Outlast.class);
         SCENARIOS.put("soak", Soak.class);
         SCENARIOS.put("under-way", UnderWay.class);
+        SCENARIOS.put("unsafepoint", Unsafepoint.class);
         SCENARIOS.put("nio-interrupts", NioInterrupts.class);
         SCENARIOS.put("held-across", HeldAcross.class);
         SCENARIOS.put("gc-identity", GcIdentity.class);

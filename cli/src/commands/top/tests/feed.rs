@@ -90,7 +90,7 @@ fn what_has_become_of_a_recording_is_told() {
 fn all_of_an_ended_log_is_shown() {
     for name in ["v1-small.log", "v1-trace.log"] {
         let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/logs")).join(name);
-        let look = LiveView::open(Rc::new(Here), &path, 5 * S, 5 * S).unwrap();
+        let look = LiveView::open(Rc::new(Here), &path, 5 * S, Some(5 * S)).unwrap();
         assert!(look.life().has_ended() && look.window_ns().is_none());
         let frame = look.frame(&all());
         let log = tyrion_formats::Recording::open(&path).unwrap();
@@ -108,7 +108,7 @@ fn one_file_of_several_is_not_the_recording() {
     let write = |name: &str, bytes: Vec<u8>| {
         let path = folder.path().join(name);
         std::fs::write(&path, bytes).unwrap();
-        let look = LiveView::open(Rc::new(Here), &path, 5 * S, 5 * S).unwrap();
+        let look = LiveView::open(Rc::new(Here), &path, 5 * S, Some(5 * S)).unwrap();
         let status = look.status();
         let text = once::text(&look.frame(&contention()), &status, 0);
         let json = once::json(&look.frame(&contention()), &status, 0).unwrap();
@@ -142,7 +142,7 @@ fn a_program_gives_no_orders_to_the_terminal() {
         .unwrap();
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(&log.finish().unwrap().into_inner()).unwrap();
-    let look = LiveView::open(Rc::new(Here), file.path(), 5 * S, 5 * S).unwrap();
+    let look = LiveView::open(Rc::new(Here), file.path(), 5 * S, Some(5 * S)).unwrap();
     let status = look.status();
     assert_eq!(status.program, "a\x1b[31mb\nc", "JSON has it as it is");
     let text = once::text(&look.frame(&contention()), &status, 0);

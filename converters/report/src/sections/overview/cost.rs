@@ -5,6 +5,7 @@ use crate::{Findings, OwnCpu, findings::all_lives_ns};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tyrion_formats::Recording;
+use tyrion_wire::cost;
 
 /// How long the agent's own work took, as far as that is known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -66,8 +67,11 @@ impl Cost {
             }
         }
         let lived_ns = Some(all_lives_ns(findings.logs)).filter(|&ns| ns != 0);
+        // Of recordings that no agent made, nothing is measured, which is not a cost of nothing.
+        let is_measured = cost.waits_ns.is_some() || !cost.own_ns.is_empty();
         let is_whole = cost.own_ns.is_empty() || last.iter().all(|(_, is_whole)| *is_whole);
-        cost.share = lived_ns.filter(|_| is_whole).map(|ns| share(cost.all_ns(), ns));
+        cost.share =
+            lived_ns.filter(|_| is_whole && is_measured).map(|ns| share(cost.all_ns(), ns));
         cost
     }
 
@@ -75,6 +79,14 @@ impl Cost {
     pub(super) fn all_ns(&self) -> u64 {
         self.own_ns.values().fold(self.waits_ns.unwrap_or(0), |sum, ns| sum.saturating_add(*ns))
     }
+}
+
+/// The CPU time of all processes while they were recorded, in ns, where all logs tell it: those of
+/// the agent, and recordings of Flight Recorder.
+pub(crate) fn process_cpu_ns(logs: &[Recording]) -> Option<u64> {
+    let last = last_files(logs);
+    let each = last.iter().map(|(log, _)| log.statistics().get(cost::PROCESS).copied());
+    each.reduce(|sum, ns| Some(sum?.saturating_add(ns?))).flatten()
 }
 
 /// That of all recordings, where all tell.

@@ -3,10 +3,11 @@
 use super::{super::overview::Overview, machine::Machine, meanwhile::meanwhile};
 use crate::{
     Findings,
-    findings::{Pool, Snapshots, names},
+    findings::{GroupTime, Pool, Snapshots, names},
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
+use tyrion_formats::event_log;
 use tyrion_model::{
     profile::State,
     withheld::{Verdict, Why},
@@ -94,8 +95,12 @@ impl Instead {
         let has_samples = findings.profile().has_samples;
         let states = StateSums::of(findings);
         let activity = match &states {
-            Some(states) => sampled(states, machine),
-            None => unsampled(findings, overview, machine),
+            Some(states) => match sampled(states, machine) {
+                Activity::Unknown if states.hardly_ran() => unseen(findings, machine),
+                activity => activity,
+            },
+            None if shows_ends(findings) => unsampled(findings, overview, machine),
+            None => unseen(findings, machine),
         };
         let full = full_pool(findings).filter(|_| may_be_full(activity));
         let activity = full.map_or(activity, |_| Activity::AllBusy);
@@ -162,6 +167,29 @@ impl StateSums {
         if all_ns == 0 { 0.0 } else { self.of_state(state) as f64 / all_ns as f64 }
     }
 
+    /// Whether threads that wait were seen, too: Flight Recorder looks only at those that run.
+    fn shows_waits(&self) -> bool {
+        let waits = [State::Blocked, State::Waiting, State::Parked, State::Sleeping];
+        waits.into_iter().any(|state| self.of_state(state) != 0)
+    }
+
+    /// How many threads ran on average, Java code or native code.
+    fn ran(&self) -> f64 {
+        self.threads(State::Running) + self.threads(State::Native)
+    }
+
+    /// Whether only threads that run were looked at, and hardly any did: then waits tell more.
+    fn hardly_ran(&self) -> bool {
+        !self.shows_waits() && self.ran() < IDLE_CORES
+    }
+
+    /// Whether threads that were not idle were seen running at least as often as not.
+    fn mostly_run(&self) -> bool {
+        let others = [State::Native, State::Sleeping, State::Waiting, State::Parked];
+        let others_ns = others.iter().fold(0u64, |sum, it| sum.saturating_add(self.of_state(*it)));
+        self.of_state(State::Running) >= others_ns
+    }
+
     /// How many threads were in a state on average.
     fn threads(&self, state: State) -> f64 {
         self.of_state(state) as f64 / self.duration_ns as f64
@@ -171,9 +199,10 @@ impl StateSums {
 /// What samples and CPU time say.
 fn sampled(states: &StateSums, machine: &Machine) -> Activity {
     let want = states.threads(State::Running);
-    // Where others have the processors, who was seen running did next to nothing all the same.
-    let got_some = machine.cores().is_none_or(|cores| cores >= IDLE_CORES);
-    if machine.is_saturated() && want >= ONE_CORE && got_some {
+    // Where others have the processors, few that were seen running did next to nothing.
+    let did_much = machine.cores().is_none_or(|cores| cores >= IDLE_CORES);
+    let did_much = did_much || states.mostly_run();
+    if machine.is_saturated() && want >= ONE_CORE && did_much {
         let gets = machine.cores().unwrap_or(f64::MAX);
         // What other programs use is no fault of this one's.
         let is_own = machine.is_short_of_processors() || machine.cores().is_none();
@@ -199,9 +228,8 @@ fn sampled(states: &StateSums, machine: &Machine) -> Activity {
         (states.of_state(State::Sleeping), Activity::Sleeping),
         (waiting, Activity::Waiting),
     ];
-    // Hardly anybody was seen, as in recordings that show only threads that run.
-    let ran = states.threads(State::Running) + states.threads(State::Native);
-    let seen = machine.cores().is_some() || ran >= IDLE_CORES;
+    // What the few do that were seen tells nothing of the others.
+    let seen = !states.hardly_ran();
     let sum_ns = all.iter().fold(0u64, |sum, (ns, _)| sum.saturating_add(*ns));
     let most = all.into_iter().rev().max_by_key(|(ns, _)| *ns);
     match most {
@@ -236,6 +264,46 @@ fn unsampled(findings: &Findings<'_>, overview: &Overview, machine: &Machine) ->
     } else {
         Activity::Unknown
     }
+}
+
+/// Whether the recordings tell of all waits, those included that have not ended.
+fn shows_ends(findings: &Findings<'_>) -> bool {
+    findings.logs.iter().all(|log| log.facts().format == event_log::INPUT.name)
+}
+
+/// What CPU time and the waits say that have ended, where nothing tells of others: Flight Recorder
+/// does not show who waits for ever. Most of what it does show has to be for work, and work has to
+/// have come.
+fn unseen(findings: &Findings<'_>, machine: &Machine) -> Activity {
+    // Of waits of virtual threads it hardly ever tells.
+    let has_virtual = findings.threads.is_virtual != 0;
+    if has_virtual || machine.cores().is_none_or(|cores| cores > IDLE_CORES) {
+        return Activity::Unknown;
+    }
+    let (mut doubtful_ns, mut in_vain_ns) = (0u64, 0u64);
+    let other = &findings.other_waits;
+    for waits in &other.places {
+        let Some(judged) = other.judged(waits) else { continue };
+        let evidence = &judged.evidence;
+        let sum = match judged.verdict() == Verdict::Idle && judged.why != Why::Coordinates {
+            true if evidence.told != 0 && evidence.timed_out == evidence.told => &mut in_vain_ns,
+            true => continue,
+            false => &mut doubtful_ns,
+        };
+        *sum = sum.saturating_add(waits.waits.wait_ns);
+    }
+    // Who starts a program is mostly alone and asleep. Several threads that were seen at some time,
+    // and never waiting, may wait for each other.
+    let counts = |group: &&GroupTime| group.idle_ns != 0 || group.count > 1;
+    let waiting = findings.group_times.iter().filter(counts);
+    let (idle_ns, lived_ns) = waiting.fold((0u64, 0u64), |(idle_ns, lived_ns), group| {
+        (idle_ns.saturating_add(group.idle_ns), lived_ns.saturating_add(group.lived_ns))
+    });
+    let free_ns = idle_ns.saturating_sub(doubtful_ns).saturating_sub(in_vain_ns);
+    let is_idle = free_ns != 0
+        && free_ns as f64 >= MOST * lived_ns as f64
+        && doubtful_ns as f64 <= DOUBTFUL * free_ns as f64;
+    if is_idle { Activity::Idle } else { Activity::Unknown }
 }
 
 /// In which state threads are that do this.

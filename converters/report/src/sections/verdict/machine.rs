@@ -1,6 +1,6 @@
 //! The processors, and how much of them the program used.
 
-use super::super::overview::Overview;
+use super::super::overview::process_cpu_ns;
 use crate::{Findings, findings::processors};
 use std::collections::BTreeMap;
 use tyrion_formats::Recording;
@@ -39,16 +39,15 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    pub(super) fn of(findings: &Findings<'_>, overview: &Overview) -> Machine {
+    pub(super) fn of(findings: &Findings<'_>) -> Machine {
         let logs = findings.logs;
         let is_whole =
             are_whole(logs) && logs.iter().all(|log| !findings.filter.window(log).limits_time());
-        let own_cpu = overview.cost.own_cpu.filter(|_| is_whole);
         // Several programs may have run on machines of different sizes.
         let known: Option<Vec<u64>> = logs.iter().map(processors).collect();
         Machine {
             processors: known.and_then(|all| all.into_iter().min()),
-            cpu_ns: own_cpu.map(|own| own.process_ns),
+            cpu_ns: process_cpu_ns(logs).filter(|_| is_whole),
             recorded_ns: logs.iter().map(Recording::recorded_ns).fold(0, u64::saturating_add),
             runnable: runnable(findings),
             machine_share: machine_share(logs).filter(|_| is_whole),

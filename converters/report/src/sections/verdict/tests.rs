@@ -1,6 +1,7 @@
 //! Verdicts on known logs.
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+mod unseen;
 mod wakers;
 mod work;
 
@@ -369,6 +370,23 @@ fn nobody_waits_and_what_there_is_instead() {
     }
 }
 
+/// Others use the processors, and threads were seen running that got next to nothing of them.
+#[test]
+fn who_wants_to_run_computes_only_if_little_else_is_done() {
+    let of = |waiting: u64| {
+        let metadata = [("mode", "contention+sample"), ("period", "10000000"), ("processors", "2")];
+        let mut log = Crafted::with(LENGTH_NS, &metadata);
+        let frames = ["com.acme.Main.main:1", "com.acme.Work.step:2"];
+        for thread in 0..2 + waiting {
+            let state = if thread < 2 { Running } else { Waiting };
+            log.sample((&format!("t-{thread}"), &frames), state, (9 * S, 900), (9 * S, 5));
+        }
+        log.used(S);
+        verdict(log).instead.unwrap().activity
+    };
+    assert_eq!((of(1), of(6)), (Activity::Computing, Activity::Waiting));
+}
+
 #[test]
 fn samples_tell_what_there_is_instead() {
     let of = |state, threads: u64, frames: &[&str], cpu_ns: u64| {
@@ -390,8 +408,6 @@ fn samples_tell_what_there_is_instead() {
     assert!(told.next.starts_with("tyrion convert --to flamegraph --metric cpu"), "{}", told.next);
     for (state, threads, frames, cpu_ns, activity) in [
         (Running, 1, work, 9 * S, Activity::ComputingOnSome),
-        // Others have the processors.
-        (Running, 3, work, S, Activity::Unknown),
         (Native, 3, work, 5, Activity::Native),
         (Waiting, 3, work, 5, Activity::Waiting),
         (Waiting, 3, &["java.util.TimerThread.mainLoop:3"][..], 5, Activity::Idle),

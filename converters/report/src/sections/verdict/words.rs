@@ -10,7 +10,7 @@ mod pinned;
 mod unanswered;
 mod withheld;
 
-use super::{Finding, GuiltyLock, Instead, Verdict, machine::Machine, next, stuck::Stuck};
+use super::{Finding, GuiltyLock, Instead, Verdict, machine::Machine, next, probed, stuck::Stuck};
 use crate::{
     Findings,
     cells::percent,
@@ -109,6 +109,8 @@ pub(super) fn only_held(verdict: &mut Verdict, findings: &Findings<'_>) {
 }
 
 fn finish(verdict: &mut Verdict, findings: &Findings<'_>, mut lines: Vec<String>) {
+    // Behind what it may make untrue.
+    lines.insert(lines.len().min(1), probed::line(findings));
     lines.retain(|line| !line.is_empty());
     lines.truncate(LINES - 1);
     verdict.next = next::command(verdict, findings);
