@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Runs OpenJDK's own tests of monitors, threads and JVMTI, and the TCK of JSR 166.
 
-  tests/jdks/openjdk_tests.py [--variants none,contention,trace] [--only PATTERN] MAJOR...
+  tests/jdks/openjdk_tests.py [--variants none,bare,contention,trace] [--only PATTERN] MAJOR...
 
 Needs tests/setup/openjdk-tests.sh MAJOR... and a built tyrion (TYRION names another than the
-newest below target/). All are run without the agent and in each mode; whatever fails in any
-variant is run three times more in all of them, and fails if it fails twice. The tests that
-fail must be the same ones. What differs is told, with the folder of its output. Exit status
-1 if there is any.
+newest below target/). All are run without an agent, with one that asks the JVM for the same
+and does nothing with it (bare_agent.c), and with Tyrion's in each mode; whatever fails in any
+variant is run three times more in all of them, and fails if it fails twice. What fails with
+Tyrion's agent must fail without, or with the bare one: then it is the JVM that behaves in
+another way with any agent. Exit status 1 if there is any difference.
 """
 
 import argparse
@@ -21,7 +22,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / "target/openjdk-tests"
-VARIANTS = ("none", "contention", "trace")
+VARIANTS = ("none", "bare", "contention", "trace")
+# With which a test may fail.
+CONTROLS = ("none", "bare")
 RERUNS, MOST_FAILURES = 3, 1
 # The suites of a JDK's sources, and which tests of them are run, if there are such.
 SUITES = {
@@ -63,7 +66,9 @@ class Variant:
         shutil.rmtree(self.folder, ignore_errors=True)
         (self.folder / "logs").mkdir(parents=True)
         self.options = [f"-vmoption:{option}" for option in COMMON]
-        if name != "none":
+        if name == "bare":
+            self.options.append(f"-vmoption:-agentpath:{self.home}/libbare.so")
+        elif name != "none":
             # Many JVMs come and go, each with a log: they take no more than must be.
             self.options.append(f"-vmoption:-agentpath:{library}=file={self.folder}/logs/%p.log,"
                                 f"mode={name},filesize=1m,filecount=1")
@@ -141,11 +146,13 @@ def compare(variants, suite, tests):
                 failures[variant, test] += not passes(again.get(test, "not run"))
     different = []
     for test in doubtful:
-        fails = [failures[variant, test] > MOST_FAILURES for variant in variants]
+        fails = {variant.name for variant in variants if failures[variant, test] > MOST_FAILURES}
         counts = ", ".join(f"{variant.name} {failures[variant, test]}" for variant in variants)
         line = f"{suite}/{test}: failed of {RERUNS}: {counts}"
         print(f"    {line}", flush=True)
-        if any(fails) and not all(fails):
+        others = {variant.name for variant in variants if variant.name not in CONTROLS}
+        is_ours = fails & others and not fails & set(CONTROLS)
+        if is_ours or "none" in fails and not others <= fails:
             different.append(line)
     return different
 

@@ -10,6 +10,7 @@
 #   <MAJOR>/jdk      the JDK, with javac
 #   <MAJOR>/src      the tests
 #   <MAJOR>/native   libraries that the tests load, built by gcc
+#   <MAJOR>/libbare.so  an agent that does nothing (tests/jdks/bare_agent.c)
 #
 # Sources and JDK are of one version: the latest of Debian's unstable suite, or of this
 # machine's release, of which both can be had. Exit status 3 where there is none of a major.
@@ -133,6 +134,8 @@ provide() {
             tar -C "$home/src" --strip-components=1 --exclude='*/src/hotspot' \
                 -xf "$(find "$home/fetched" -name 'openjdk-*.orig.tar.*' ! -name '*googletest*')"
             build_native "$home"
+            gcc -O1 -shared -fPIC -I "$home/jdk/include" -I "$home/jdk/include/linux" \
+                -o "$home/libbare.so" "$root/tests/jdks/bare_agent.c" || return 1
             rm -rf "$home/fetched"
             if "$home/jdk/bin/javac" -version >&2 && [ -d "$home/src/test/hotspot/jtreg" ]; then
                 echo "$version" >"$home/version"
