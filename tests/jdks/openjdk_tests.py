@@ -32,10 +32,11 @@ SUITES = {
     "test/hotspot/jtreg": ["runtime/Monitor", "runtime/Thread", "runtime/lockStack",
                            "runtime/locking", "runtime/vthread", "serviceability/jvmti"],
 }
-# Whole minutes of load that tell nothing of locks beyond what others of the same kind do,
+# Whole minutes of load, or of allocations, that tell nothing of locks that others do not,
 # and tests that need more memory or processors than a builder has.
 LEFT_OUT = ("java/lang/Thread/virtual/stress", "serviceability/jvmti/stress",
             "runtime/Monitor/StressWrapper_TestRecursiveLocking_36M.java",
+            "serviceability/jvmti/HeapMonitor",
             "java/lang/Thread/StartOOMTest.java", "java/lang/Thread/virtual/GetStackTrace")
 # As many carriers as tests expect that pin some, however few processors there are.
 COMMON = ("-Djdk.virtualThreadScheduler.parallelism=4",)
