@@ -22,7 +22,9 @@ class Storm(NamedTuple):
     bytes: float  # per event, the file's fixed part included
 
 
+# Those of them that are measured when none is named.
 MAJORS = (17, 25)
+KNOWN = (8, 11, 17, 21, 25, 26, 27, 28)
 
 
 class Kind(NamedTuple):
@@ -42,7 +44,8 @@ QUICK = ("monitor", "lock")
 
 
 def tables(choice):
-    majors = pick(choice.majors, MAJORS, "JDK") if choice.majors or not choice.quick else (17,)
+    usual = MAJORS[:1] if choice.quick else MAJORS
+    majors = pick(choice.majors, KNOWN, "JDK") if choice.majors else usual
     rounds, warmup_s, seconds = choice.numbers((7, 1, 2), (1, 0.3, 1))
     project.prepare_java(majors)
     tools = peers.available(
@@ -51,17 +54,17 @@ def tables(choice):
     for major in majors:
         for kind in pick(choice.kinds or choice.quick and QUICK, KINDS, "kind"):
             def measure(tool, major=major, kind=kind):
-                return storm(tool, project.java(major), kind, warmup_s, int(seconds))
+                return storm(tool, major, kind, warmup_s, int(seconds))
             yield table(f"Contended {KINDS[kind].title}, JDK {major}", tools, rounds, measure)
 
 
-def storm(tool, java, kind, warmup_s, seconds):
+def storm(tool, major, kind, warmup_s, seconds):
     folder = project.workdir()
     log = folder / "recording.jfr"
     result = run_program(
-        [*project.pinned(), java, *tool.options(log), f"-Dtruth.warmup={warmup_s}",
+        [*project.pinned(), project.java(major), *tool.options(log), f"-Dtruth.warmup={warmup_s}",
          f"-Dtruth.depth={KINDS[kind].more_frames}",
-         "-cp", project.CLASSES, "tyrion.truth.Truth", "storm", str(seconds), KINDS[kind].lock],
+         "-cp", project.classes(major), "tyrion.truth.Truth", "storm", str(seconds), KINDS[kind].lock],
         folder)
     cpu_ns = result["process_cpu_ns"] / result["acquisitions"]
     if tool.count_events is None:
