@@ -46,7 +46,8 @@ def add_options(parser, sections):
                             "repeated, as may the next three")
     group.add_argument("--kind", action="append", default=[],
                        help="of lock: monitor-block, monitor-method, monitor-static, lock, ...; "
-                            "of contended: monitor, lock, monitor-deep; "
+                            "of contended: monitor, lock, monitor-deep, lock-cold, lock-cold-16, "
+                            "lock-cold-16-free, ...; "
                             "of sampling: so many threads")
     group.add_argument("--variant", action="append", default=[],
                        help="of the agent: a name (README.md has them) or its options themselves, "

@@ -103,6 +103,11 @@ def pinned():
     return ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
 
 
+def load():
+    """How many threads have run or wanted to in the last minute."""
+    return os.getloadavg()[0]
+
+
 def machine():
     """One line on the machine; its load tells how far the figures can be believed."""
     load = " ".join(f"{value:.1f}" for value in os.getloadavg())
