@@ -13,6 +13,7 @@ use crate::{
     },
     message::say,
     options::{Locks, Parks},
+    recorder::threads::ParkSeenBy,
     sync::lock,
 };
 use jvmti_bindings::sys::jni::{JNIEnv, jboolean, jlong, jobject, jstring};
@@ -80,7 +81,8 @@ pub fn redefinition_is_dear(ti: Ti, is_unannounced: bool) {
     IS_DEAR.store(is_dear, Relaxed);
 }
 
-/// How parks are to be seen, by what the user asked for.
+/// How parks are to be seen, by what the user asked for: [`Parks::Auto`] stands for native
+/// methods with those probes beside them that tell more.
 pub fn chosen(asked: Parks, locks: Locks) -> Parks {
     let must_stay = locks == Locks::Contention && CLASSES_STAY.load(Relaxed);
     match asked {
@@ -91,7 +93,8 @@ pub fn chosen(asked: Parks, locks: Locks) -> Parks {
         Parks::Auto if must_stay => Parks::Natives,
         // Trace mode has to change classes in any case.
         Parks::Auto if locks == Locks::Contention && IS_DEAR.load(Relaxed) => Parks::Natives,
-        Parks::Auto => Parks::Probes,
+        // It has probes everywhere, these among them.
+        Parks::Auto if locks == Locks::Trace => Parks::Probes,
         asked => asked,
     }
 }
@@ -101,14 +104,19 @@ pub fn provide(stand_ins: StandIns) {
     let _ = STAND_INS.set(stand_ins);
 }
 
-/// Has parks recorded by way of the JDK's native methods from now on.
+/// Has parks recorded by way of the JDK's native methods from now on; those of virtual
+/// threads, which park by none, as `virtual_by` says.
 ///
 /// # Errors
 /// Why that cannot be.
-pub fn record_parks(contention: &'static Contention, java: Java) -> Result<(), AgentError> {
+pub fn record_parks(
+    contention: &'static Contention,
+    java: Java,
+    virtual_by: ParkSeenBy,
+) -> Result<(), AgentError> {
     let stand_ins = STAND_INS.get().ok_or(AgentError::NoStandIns)?;
     let class = setup::probe_class(java)?;
-    contention.infer(java);
+    contention.infer(java, virtual_by);
     WAKERS.store(contention.notes_wakers(), Relaxed);
     let deadline = Instant::now() + LINK_PATIENCE;
     loop {
@@ -123,7 +131,8 @@ pub fn record_parks(contention: &'static Contention, java: Java) -> Result<(), A
     }
     java.drop_local(class);
     let ti = contention.recorder().ti();
-    if ti.capabilities().can_support_virtual_threads() {
+    let has_virtual = ti.capabilities().can_support_virtual_threads();
+    if has_virtual && virtual_by == ParkSeenBy::Natives {
         ti.on_mounts(stand_ins.mounted, stand_ins.unmounted)?;
     }
     RECORDS_PARKS.store(true, Relaxed);
