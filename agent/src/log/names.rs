@@ -27,8 +27,8 @@ pub fn create(path: &Path, overwrite: bool) -> io::Result<(File, PathBuf)> {
     if std::path::absolute(path)?.to_string_lossy().contains(char::is_control) {
         return Err(io::Error::other("the path holds control characters; name another file"));
     }
-    let existing = match open_new(path) {
-        Ok(file) => return locked(file, path),
+    let existing = match create_new(path) {
+        Ok(created) => return Ok(created),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => path,
         Err(error) => return Err(error),
     };
@@ -37,15 +37,14 @@ pub fn create(path: &Path, overwrite: bool) -> io::Result<(File, PathBuf)> {
     }
     // A new file instead of truncating: whoever reads the old log keeps it.
     if overwrite && remove_free(existing)? {
-        match open_new(existing) {
-            Ok(file) => return locked(file, existing),
+        match create_new(existing) {
+            Ok(created) => return Ok(created),
             // Another JVM was faster.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
     }
-    let own = own(existing);
-    locked(open_new(&own)?, &own)
+    create_new(&own(existing))
 }
 
 /// Opens the file that a log goes on in: under this name, or under the first one with a
@@ -58,8 +57,8 @@ pub fn create_unused(path: &Path) -> io::Result<(File, PathBuf)> {
     for number in 1..=MOST_UNUSED {
         let path =
             if number == 1 { path.to_owned() } else { with_word(path, &format!("-{number}")) };
-        match open_new(&path) {
-            Ok(file) => return locked(file, &path),
+        match create_new(&path) {
+            Ok(created) => return Ok(created),
             Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => error = reason,
             Err(reason) => return Err(reason),
         }
@@ -151,7 +150,7 @@ pub fn archived(path: &Path, number: u32) -> PathBuf {
 pub fn create_next(path: &Path) -> io::Result<(File, PathBuf)> {
     let next = with_suffix(path, NEXT);
     remove_log(&next);
-    locked(open_new(&next)?, &next)
+    create_new(&next)
 }
 
 /// Removes what an earlier recording has left beside a log: files that are
@@ -178,6 +177,10 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.push(".");
     name.push(suffix);
     name.into()
+}
+
+fn create_new(path: &Path) -> io::Result<(File, PathBuf)> {
+    locked(open_new(path)?, path)
 }
 
 fn open_new(path: &Path) -> io::Result<File> {
@@ -250,6 +253,10 @@ fn locked(file: File, path: &Path) -> io::Result<(File, PathBuf)> {
             Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
             _ => break,
         }
+    }
+    if file.metadata()?.nlink() == 0 {
+        // Another JVM has taken it for one that nobody has, and has one of its own by now.
+        return Err(io::ErrorKind::AlreadyExists.into());
     }
     Ok((file, std::path::absolute(path)?))
 }
