@@ -225,8 +225,11 @@ pub fn set_again(
             // Those of waits are still needed.
             at_work(&mut modes, recorder, env, true)?;
         }
-    } else if !before.had_waits && !(recorder.is_enabled() && records_waits()) {
-        instrument::take_back_waits(&mut modes.probes, recorder, env);
+    } else {
+        let records = recorder.is_enabled() && modes.locks != Locks::Nothing;
+        if !(before.had_waits || records) {
+            instrument::take_back_waits(&mut modes.probes, recorder, env);
+        }
     }
     drop(modes);
     if is_other && locks() != Locks::Nothing {
