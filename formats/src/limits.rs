@@ -184,6 +184,9 @@ pub mod thread_dump {
 
     /// The longest dump in JSON that is read, in bytes: all of it is in memory.
     pub const MAX_JSON: usize = 512 << 20;
+
+    /// How many threads a lock has at most that is only inferred to have been taken by them.
+    pub const MAX_INFERRED: usize = 64;
 }
 
 /// Caps on logs of the original Tyrion.

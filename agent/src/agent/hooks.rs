@@ -125,6 +125,8 @@ pub fn record_parks(
             (Some(Ok(())), _) => break,
             (Some(Err(reason)), _) => return Err(reason.into()),
             (None, Err(reason)) if Instant::now() > deadline => return Err(reason.into()),
+            // It was another one's.
+            (None, Ok(())) if Instant::now() > deadline => return Err(AgentError::NoStandIns),
             // The JVM finds the method once the agent's library is loaded.
             (None, _) => std::thread::sleep(Duration::from_millis(1)),
         }

@@ -90,7 +90,7 @@ pub fn add_probes(
     let java = unsafe { Java::new(env) };
     if std::mem::take(&mut probes.lacks_waits) && trace_options.is_none() {
         let _ = contention.recorder().ti().set_event(HOOK, true);
-        add_probes_of_waits(contention.recorder(), java);
+        make_anew(contention.recorder(), java);
         leave_hook(contention.recorder().ti(), probes);
     }
     let wants_trace = trace_options.filter(|_| !probes.trace);
@@ -143,7 +143,7 @@ pub fn add_probes(
         }
     }
     if first {
-        add_probes_of_waits(recorder, java);
+        make_anew(recorder, java);
     }
     leave_hook(recorder.ti(), probes);
 }
@@ -156,8 +156,8 @@ fn extent() -> Extent {
     }
 }
 
-/// Gives the JDK's lock classes their probes of waits.
-fn add_probes_of_waits(recorder: &Recorder, java: Java) {
+/// Has the JDK's lock classes made anew: with the hook on, with probes of waits.
+fn make_anew(recorder: &Recorder, java: Java) {
     let classes = extent().classes().iter().copied();
     classes
         .filter(|class| gets_probes(recorder, *class))
@@ -175,6 +175,21 @@ pub fn take_back(probes: &mut Probes, trace: &Trace, env: *mut JNIEnv) {
     let _ = trace.recorder().ti().set_event(HOOK, false);
     trace.take_probes(env);
     (probes.lacks_waits, probes.lacks_trace, probes.can_be_lost) = (true, true, false);
+}
+
+/// Takes the probes of waits back, of which nothing is wanted: the JDK's classes are what their
+/// files say, until probes are wanted again. What replaces native methods stays.
+pub fn take_back_waits(probes: &mut Probes, recorder: &Recorder, env: *mut JNIEnv) {
+    let has_some = !hooks::records_parks() || extent() == Extent::BesideNatives;
+    if !probes.waits || probes.trace || probes.lacks_waits || !has_some {
+        return;
+    }
+    // What passes while there is no hook gets none.
+    let _ = recorder.ti().set_event(HOOK, false);
+    // SAFETY: `env` is the current thread's, and this is called in a native frame
+    // that lasts longer.
+    make_anew(recorder, unsafe { Java::new(env) });
+    (probes.lacks_waits, probes.can_be_lost) = (true, false);
 }
 
 /// Has trace mode look at the classes that are loaded from now on, or not. What it
@@ -264,7 +279,7 @@ fn leave_hook(ti: Ti, probes: &mut Probes) {
     probes.can_be_lost = has_probes && probes.looks <= LOOKS;
 }
 
-/// Gives one of the JDK's lock classes its probes of waits.
+/// Has one of the JDK's lock classes made anew.
 fn retransform(recorder: &Recorder, java: Java, target: JdkClass) {
     let class = match waits::CLASSES_OF_8.contains(&target) {
         true => setup::load_class(java, target.name()),
@@ -276,7 +291,7 @@ fn retransform(recorder: &Recorder, java: Java, target: JdkClass) {
         Ok(result?)
     });
     if let Err(reason) = retransformed {
-        say(&format!("{} gets no probes: {reason}", target.name()));
+        say(&format!("{} cannot be changed: {reason}", target.name()));
     }
 }
 

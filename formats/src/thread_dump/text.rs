@@ -48,7 +48,7 @@ impl<'d, 'o> TextReader<'d, 'o> {
 
     /// Reads all of a text.
     pub(super) fn read(mut self, text: &[u8]) -> io::Result<()> {
-        let mut lines = TextLines::new(text).peekable();
+        let mut lines = TextLines::new(text);
         while let Some((offset, line)) = lines.next() {
             let mut line = line.into_owned();
             if line.starts_with('"') && line::name(&line).is_none() && !line.ends_with("\":") {
@@ -199,19 +199,19 @@ fn told_address(text: &str) -> String {
     line::plain_address(address.split([',', ' ']).next().unwrap_or_default())
 }
 
-/// Puts a name together that has line breaks.
-fn join_name<'t>(line: &mut String, lines: &mut std::iter::Peekable<TextLines<'t>>) {
-    let mut joined = line.clone();
+/// Puts a name together that has line breaks. Where that makes no header, the lines are what
+/// they are: a service's own may begin with a quotation mark.
+fn join_name(line: &mut String, lines: &mut TextLines<'_>) {
+    let (mut joined, mut ahead) = (line.clone(), lines.clone());
     for _ in 0..NAME_LINES {
-        let Some((_, next)) = lines.peek() else { return };
+        let Some((_, next)) = ahead.next() else { return };
         if next.starts_with('"') || next.trim().is_empty() {
             return;
         }
         joined.push(' ');
-        joined.push_str(next);
-        lines.next();
+        joined.push_str(&next);
         if line::name(&joined).is_some() {
-            *line = joined;
+            (*line, *lines) = (joined, ahead);
             return;
         }
     }
