@@ -150,3 +150,32 @@ fn traps_are_not_fallen_into() {
     assert!(waits.kind.unwrap().is_contention() && waits.lock == idle.lock);
     assert!(idle.held.is_empty() && !idle.reenters);
 }
+
+#[test]
+fn a_thread_that_was_there_begins_the_next_dump_of_beans() {
+    let one = String::from_utf8(of_other_tools("dumps/beans-8.txt")).unwrap();
+    let log = read(one.repeat(3).as_bytes()).unwrap();
+    let counts: Vec<usize> = log.dumps().iter().map(|dump| dump.threads.len()).collect();
+    assert_eq!(counts, [14, 14, 14]);
+    // Who prints all threads may print those again that are deadlocked.
+    let some: String = one.split_inclusive("\n\n").skip(4).take(2).collect();
+    let log = read(format!("{one}deadlocked:\n{some}").as_bytes()).unwrap();
+    assert_eq!(log.dumps().len(), 1);
+}
+
+#[test]
+fn what_openj9_says_of_its_jvm_is_read() {
+    let one = String::from_utf8(of_other_tools("dumps/openj9-jstack.txt")).unwrap();
+    let log = read(one.repeat(2).as_bytes()).unwrap();
+    let counts: Vec<usize> = log.dumps().iter().map(|dump| dump.threads.len()).collect();
+    assert_eq!(counts, [5, 5], "without what has no Java frames");
+    assert!(log.dumps()[0].wall_ns.is_some());
+    assert_eq!(log.known_pid(), Some(4711));
+    let old = one.replace("information:\n", "information ");
+    let old = old.replace("\tLocked ownable synchronizers: 0\n", "\tCPU time: 120604000 ns\n");
+    let log = read(old.as_bytes()).unwrap();
+    assert_eq!(log.dumps()[0].threads[0].cpu_ns, Some(120_604_000));
+    assert_eq!(log.dumps()[0].threads.len(), 5);
+    let core = read(&of_other_tools("dumps/openj9-8-deadlock-1.txt")).unwrap();
+    assert_eq!(core.dumps()[0].told_deadlocked.len(), 2, "its section on deadlocks");
+}

@@ -59,16 +59,19 @@ struct ThreadIndex<'d> {
     dump: &'d RawDump,
     by_name: HashMap<&'d str, usize>,
     by_id: HashMap<u64, usize>,
+    by_tid: HashMap<&'d str, usize>,
 }
 
 impl<'d> ThreadIndex<'d> {
     fn new(dump: &'d RawDump) -> ThreadIndex<'d> {
         let (mut by_name, mut by_id) = (HashMap::new(), HashMap::new());
+        let mut by_tid = HashMap::new();
         for (at, thread) in dump.threads.iter().enumerate() {
             by_name.entry(thread.name.as_str()).or_insert(at);
             by_id.extend(thread.id.map(|id| (id, at)));
+            by_tid.entry(thread.tid.as_str()).or_insert(at);
         }
-        ThreadIndex { dump, by_name, by_id }
+        ThreadIndex { dump, by_name, by_id, by_tid }
     }
 
     /// Who is said to have what a thread waits for.
@@ -76,6 +79,7 @@ impl<'d> ThreadIndex<'d> {
         let owner = match &thread.owner {
             Some(RawOwner::Id(id)) => self.by_id.get(id),
             Some(RawOwner::Name(name)) => self.by_name.get(name.as_str()),
+            Some(RawOwner::Tid(tid)) => self.by_tid.get(tid.as_str()),
             // Names may be used twice, so the address has to fit, too.
             None => {
                 let of = |name: &str| name == thread.name;
