@@ -164,6 +164,23 @@ fn a_thread_that_was_there_begins_the_next_dump_of_beans() {
 }
 
 #[test]
+fn parks_of_which_beans_say_that_they_wait_are_parks() {
+    for file in ["dumps/beans-8.txt", "dumps/beans-21.txt"] {
+        let log = read(&of_other_tools(file)).unwrap();
+        let of = |name: &str| {
+            let is_it = |id| log.definitions().threads().get(id).map(|it| log.text(it.name));
+            let mut threads = log.dumps()[0].threads.iter();
+            threads.find(|it| is_it(it.thread).as_deref() == Some(name)).unwrap()
+        };
+        assert!(of("opener").kind.unwrap().is_contention(), "{file}");
+        assert_eq!(of("opener").owners, [of("keeper").thread], "{file}");
+        assert!(of("writer").kind.unwrap().is_contention(), "{file}");
+        assert!(!of("worker").kind.unwrap().is_contention(), "{file}");
+        assert!(!of("sleeper").kind.unwrap().is_contention(), "{file}");
+    }
+}
+
+#[test]
 fn what_openj9_says_of_its_jvm_is_read() {
     let one = String::from_utf8(of_other_tools("dumps/openj9-jstack.txt")).unwrap();
     let log = read(one.repeat(2).as_bytes()).unwrap();

@@ -178,7 +178,7 @@ fn circles_that_the_jvm_does_not_find_are_found() {
 
 #[test]
 fn who_is_named_like_another_is_no_holder() {
-    // Right: the second "worker" has what the teller waits for, and is parked.
+    // Right: the second "worker" has what the teller waits for, and runs.
     let of = |nth: u32, state: &str, more: &str| {
         format!(
             "3XMTHREADINFO      \"worker\" J9VMThread:0x{nth:016X}, omrthread_t:0x1, \
@@ -196,7 +196,7 @@ fn who_is_named_like_another_is_no_holder() {
     let text = format!(
         "0SECTION       TITLE subcomponent dump routine\nNULL\n1TISIGINFO     Dump Event\n{}{}{teller}",
         of(7, "R", ""),
-        of(8, "CW", "")
+        of(8, "R", "")
     );
     let verdict = verdict_on(&text);
     assert_eq!((&verdict["kind"], &verdict["holder"]), (&"lock".into(), &"worker".into()));

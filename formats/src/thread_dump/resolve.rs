@@ -129,6 +129,8 @@ impl StackReader<'_> {
             Some(state) => state,
             None if raw.waits => match top.map(|it| (it.class.as_str(), it.method.as_str())) {
                 Some(("java/lang/Object", _)) => ThreadState::Waiting,
+                // Beans say "waiting on" of parks, too.
+                Some((class, "park")) if class.ends_with("misc/Unsafe") => ThreadState::Parked,
                 Some(("java/lang/Thread", method)) if method.starts_with("sleep") => {
                     ThreadState::Sleeping
                 }
