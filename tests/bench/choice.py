@@ -42,11 +42,12 @@ def add_options(parser, sections):
     """The options that narrow some sections down, for tuning."""
     group = parser.add_argument_group(f"for the sections {', '.join(sections)}")
     group.add_argument("--jdk", action="append", type=int, default=[], metavar="MAJOR",
-                       help="17 or 25, for attach also 11 and 21; may be repeated, as may the "
-                            "next three")
+                       help="17 or 25, for attach also 11 and 21, for contended any; may be "
+                            "repeated, as may the next three")
     group.add_argument("--kind", action="append", default=[],
                        help="of lock: monitor-block, monitor-method, monitor-static, lock, ...; "
-                            "of contended: monitor, lock, monitor-deep; "
+                            "of contended: monitor, lock, monitor-deep, lock-cold, lock-cold-16, "
+                            "lock-cold-16-free, ...; "
                             "of sampling: so many threads")
     group.add_argument("--variant", action="append", default=[],
                        help="of the agent: a name (README.md has them) or its options themselves, "

@@ -7,9 +7,9 @@ from pathlib import Path
 import project
 from choice import add_options, choice
 from processes import Failed
-from sections import (applications, attach, contended, conversion, fleet, jfr, left_behind,
-                      own_cost, sampling, soak, startup, trace, trace_applications, uncontended,
-                      virtual_threads, wakers)
+from sections import (applications, attach, contended, conversion, fleet, jfr, latency,
+                      left_behind, own_cost, resting, sampling, soak, startup, trace,
+                      trace_applications, uncontended, virtual_threads, wakers)
 
 SECTIONS = {
     "uncontended": uncontended,
@@ -17,6 +17,8 @@ SECTIONS = {
     "wakers": wakers,
     "virtual-threads": virtual_threads,
     "applications": applications,
+    "latency": latency,
+    "resting": resting,
     "trace": trace,
     "trace-applications": trace_applications,
     "own-cost": own_cost,
@@ -30,7 +32,7 @@ SECTIONS = {
     "soak": soak,
 }
 # What can be narrowed down by options.
-NARROWED = ("contended", "applications", "trace", "trace-applications", "own-cost", "left-behind",
+NARROWED = ("contended", "applications", "latency", "resting", "trace", "trace-applications", "own-cost", "left-behind",
             "attach", "sampling")
 
 

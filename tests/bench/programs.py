@@ -1,4 +1,5 @@
-"""The real programs that are measured: databases, and a broker of messages, in memory."""
+"""The real programs that are measured: databases, a broker of messages, a search engine and a web
+server, all in memory."""
 
 import peers
 import project
@@ -13,12 +14,16 @@ URLS = {
 DEBIANS = tuple(project.DATABASE_JARS)
 # On Maven Central.
 H2_VERSION = "2.2.224"
-# tests/verdicts has it.
-BROKER = "ActiveMQ"
-# Its class path, and what follows. With little room for messages it soon does what it will go on
-# doing: with its usual gigabyte producers are ahead for most of a minute, and all of that is copied.
-BROKER_COMMAND = (f"{project.VERDICTS}/classes:{project.VERDICTS}/jars/*", "-Dbroker.room=32",
-                  "Broker")
+BROKER, INDEXER, SHOP = "ActiveMQ", "Lucene", "Tomcat"
+# Those of tests/verdicts, and what follows their class path. With little room for messages the
+# broker soon does what it will go on doing: with its usual gigabyte producers are ahead for most of
+# a minute, and all of that is copied.
+OF_VERDICTS = {
+    BROKER: ("-Dbroker.room=32", "Broker"),
+    INDEXER: ("Indexer",),
+    SHOP: ("Shop",),
+}
+NAMES = (*URLS, *OF_VERDICTS)
 # Clients of a database, each with a thread; the broker has four producers and four consumers.
 THREADS = 8
 # For where a JVM's pauses, or how much memory it has just then, would be taken for the work of a
@@ -37,13 +42,16 @@ def prepare(names):
         project.prepare([project.ROOT / "tests/setup/tools.sh", "subjects"])
     if "H2" in names:
         h2()
-    if BROKER in names:
+    if any(name in OF_VERDICTS for name in names):
         project.prepare([project.ROOT / "tests/verdicts/programs.sh"])
 
 
 def command(name, major, warmup_s, seconds, options=()):
     """A program's command line, with more options of the JVM."""
-    path, *program = BROKER_COMMAND if name == BROKER else bank(name)
+    if name in OF_VERDICTS:
+        path, program = f"{project.VERDICTS}/classes:{project.VERDICTS}/jars/*", OF_VERDICTS[name]
+    else:
+        path, *program = bank(name)
     return [project.java(major), *options, "-cp", f"{project.CLASSES}:{path}", *program,
             str(seconds), str(warmup_s)]
 

@@ -72,6 +72,11 @@ def prepare_java(majors):
     prepare([ROOT / "tests/setup/java-classes.sh"])
 
 
+def classes(major):
+    """The classes of the test subjects, as the runtime of a major can load them."""
+    return CLASSES / "8" if major < 11 else CLASSES
+
+
 def java(major):
     """The runtime of a major; raises when tests/setup could not get it."""
     path = TARGET / "jdks" / str(major) / "bin" / "java"
@@ -96,6 +101,11 @@ def workdir():
 def pinned():
     """A command's beginning that keeps it on one CPU."""
     return ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
+
+
+def load():
+    """How many threads have run or wanted to in the last minute."""
+    return os.getloadavg()[0]
 
 
 def machine():

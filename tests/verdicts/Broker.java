@@ -3,14 +3,17 @@ import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
 import javax.jms.Connection;
 import javax.jms.JMSException;
+import javax.jms.Message;
 import javax.jms.MessageConsumer;
 import javax.jms.MessageProducer;
 import javax.jms.Queue;
 import javax.jms.Session;
+import javax.jms.TextMessage;
 import org.apache.activemq.ActiveMQConnectionFactory;
 import org.apache.activemq.broker.BrokerService;
 import tyrion.support.Json;
 import tyrion.support.Measurement;
+import tyrion.support.Pace;
 
 /**
  * An embedded ActiveMQ: four producers and four consumers of one queue, which keeps messages in
@@ -52,7 +55,9 @@ public final class Broker {
         ActiveMQConnectionFactory factory =
                 new ActiveMQConnectionFactory("vm://verdicts?create=false");
         for (int i = 0; i < EACH; i++) {
-            start(factory, "producer-" + i, this::produce);
+            Pace.Turns turns = Pace.turns(i, EACH);
+            start(factory, "producer-" + i,
+                    (session, queue) -> produce(session, queue, turns));
             start(factory, "consumer-" + i, this::consume);
         }
         Measurement measured = Measurement.of(warmupSeconds, seconds, received::sum);
@@ -88,19 +93,24 @@ public final class Broker {
         thread.start();
     }
 
-    private void produce(Session session, Queue queue) throws JMSException {
+    private void produce(Session session, Queue queue, Pace.Turns turns) throws JMSException {
         MessageProducer producer = session.createProducer(queue);
         producer.setDeliveryMode(javax.jms.DeliveryMode.NON_PERSISTENT);
-        long sent = 0;
         while (!stopping) {
-            producer.send(session.createTextMessage("order " + sent++));
+            // What is sent is when it was due, or 0.
+            producer.send(session.createTextMessage(Long.toString(turns.await())));
         }
     }
 
     private void consume(Session session, Queue queue) throws JMSException {
         MessageConsumer consumer = session.createConsumer(queue);
         while (!stopping) {
-            if (consumer.receive(100) != null) {
+            Message message = consumer.receive(100);
+            if (message != null) {
+                long dueNanos = Long.parseLong(((TextMessage) message).getText());
+                if (dueNanos != 0) {
+                    Pace.ended(dueNanos);
+                }
                 received.increment();
             }
         }

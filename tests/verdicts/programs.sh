@@ -10,9 +10,12 @@ here=$root/tests/verdicts
 work=$root/target/verdicts
 
 mkdir -p "$work/classes"
-if [ ! -d "$work/jars" ]; then
+# Anew where pom.xml has changed since.
+if [ ! "$work/jars" -nt "$here/pom.xml" ]; then
+    rm -rf "$work/jars" "$work/jars.new"
     mvn -q -B -f "$here/pom.xml" dependency:copy-dependencies \
         -DoutputDirectory="$work/jars.new" >&2
+    touch "$work/jars.new"
     mv "$work/jars.new" "$work/jars"
 fi
 "$root/target/jdks/javac" -nowarn -cp "$root/target/java-classes:$work/jars/*" \

@@ -1,64 +1,51 @@
-"""What the tools cost programs: databases in memory, with eight threads of bank
-transfers, and a broker of messages."""
+"""What the tools cost programs, within one JVM: recording on and off in turn.
 
-from typing import NamedTuple, Optional
+JVMs of the same program differ by more than what a tool costs. So each tool has a JVM of its
+own, in which it is switched on and off; a window with it is compared with the one beside it.
+"""
 
-import peers
-import programs
 import project
 from choice import pick
-from figures import Table, interleaved, interval_text, median, ratios
-from processes import run_program
+from figures import Table, interval_text, median
+import programs
+from switched import MOST_PAIRS, Running, are_narrow, pairs, rate_ratios, switches
 
 MAJORS = (17, 25)
-PROGRAMS = (*programs.URLS, programs.BROKER)
+USUAL = ("HSQLDB", "Derby", programs.BROKER, programs.INDEXER, programs.SHOP)
 
 
 def tables(choice):
-    rounds, warmup_s, seconds = choice.numbers((7, 6, 4), (1, 1, 1))
+    most, _, seconds = choice.numbers((MOST_PAIRS, 0, 3), (2, 0, 1))
     majors = pick(choice.majors, MAJORS, "JDK") if choice.majors else MAJORS[:1]
-    names = pick(choice.databases or programs.DEBIANS, PROGRAMS, "program")
+    names = pick(choice.databases or USUAL, programs.NAMES, "program")
     project.prepare_java(majors)
     programs.prepare(names)
-    tools = peers.available(
-        peers.NONE, peers.tyrion(), peers.tyrion_of(choice.beside),
-        peers.flight_recorder_default(), peers.flight_recorder_everything(),
-        peers.async_profiler())
+    tools = switches(choice.variants)
     for major in majors:
         for name in names:
-            def measure(tool, major=major, name=name):
-                return measured(tool, major, name, warmup_s, seconds)
-            yield table(f"{name}, JDK {major}", tools, rounds, measure)
+            yield table(name, major, tools, most, seconds)
 
 
-def table(title, tools, rounds, measure):
-    samples = interleaved(tools, rounds, measure,
-                          lambda text: project.say(f"{title}: {text}"))
+def table(name, major, tools, most, seconds):
     result = Table(
-        f"{title}: transactions or messages per CPU second, over those of no tool, "
-        f"median of {rounds}",
-        ("tool", "per CPU s", "ratio", "95 % interval", "loss", "self-told"))
-    base = [run.transactions for run in samples[peers.NONE.name]]
-    for name, runs in samples.items():
-        values = [run.transactions for run in runs]
-        if name == peers.NONE.name:
-            result.add(name, f"{median(values):.0f}", "", "", "", "")
-            continue
-        paired = ratios(values, base)
-        result.add(name, f"{median(values):.0f}", f"{median(paired):.3f}",
-                   interval_text(paired, ".3f"), f"{1 - median(paired):.3f}",
-                   peers.told_text([run.told for run in runs]))
+        f"{name}, JDK {major}: what a CPU second does with a tool over without, in one JVM, "
+        f"windows of {seconds:g} s, medians",
+        ("tool", "pairs", "per CPU s", "ratio", "95 % interval", "loss", "load", "steady after s",
+         "to"))
+    for tool in tools:
+        project.say(f"{name}, JDK {major}: {tool.name}")
+        found, load = measured(name, major, tool, most, seconds)
+        paired = rate_ratios(found)
+        result.add(tool.name, len(paired),
+                   f"{median([it.per_cpu_second() for it in found.off]):.0f}",
+                   f"{median(paired):.3f}", interval_text(paired, ".3f"),
+                   f"{1 - median(paired):.3f}", f"{load:.1f}", f"{found.warmup_s:.0f}",
+                   f"{100 * found.spread:.0f} %")
     return result
 
 
-class Run(NamedTuple):
-    transactions: float  # per CPU second
-    told: Optional[float]  # what the tool says that it took of the CPU time
-
-
-def measured(tool, major, name, warmup_s, seconds):
-    folder = project.workdir()
-    log = folder / "recording.jfr"
-    options = (*programs.STEADY_HEAP, *tool.options(log))
-    said = run_program(programs.command(name, major, warmup_s, seconds, options), folder)
-    return Run(programs.per_cpu_second(name, said), peers.told_share(log))
+def measured(name, major, tool, most, seconds):
+    """Pairs of windows, and the machine's load meanwhile."""
+    with Running(name, major, tool) as running:
+        found = pairs(running, tool, seconds, are_narrow(most))
+    return found, project.load()

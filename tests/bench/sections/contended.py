@@ -1,8 +1,10 @@
 """What the recording of one contended acquisition costs, in time and in bytes.
 
-Four threads on one CPU yield while they hold the lock, so that nearly every
-acquisition is contended. An acquisition's cost is the process's CPU time over
-the acquisitions; what a tool adds to it is what an event costs.
+Threads yield while they hold the lock, four of them on one CPU unless the title says
+otherwise, so that nearly every acquisition is contended. An acquisition's cost is the process's
+CPU time over the acquisitions; what a tool adds to it is what an event costs. In the cold kinds
+each thread touches a megabyte of its own between two acquisitions, so that nothing of the tool is
+in a cache when it is needed: as in programs that do something.
 """
 
 from typing import NamedTuple
@@ -22,46 +24,72 @@ class Storm(NamedTuple):
     bytes: float  # per event, the file's fixed part included
 
 
+# Those of them that are measured when none is named.
 MAJORS = (17, 25)
+KNOWN = (8, 11, 17, 21, 25, 26, 27, 28)
 
 
 class Kind(NamedTuple):
     lock: str
-    title: str
     more_frames: int = 0
+    threads: int = 4
+    is_cold: bool = False
+    is_pinned: bool = True
+
+    def title(self):
+        parts = [self.lock]
+        if self.more_frames:
+            parts.append(f"{FRAMES + self.more_frames} frames")
+        if self.is_cold:
+            parts.append(f"cold, {self.threads} threads")
+        if not self.is_pinned:
+            parts.append("all CPUs")
+        return ", ".join(parts)
 
 
-# By what --kind calls them. Eight frames lead to the lock; a server has some 60.
+# So many frames lead to the lock; a server has some 60.
+FRAMES, MORE_FRAMES = 8, 53
+COLD_BYTES = 1 << 20
+# By what --kind calls them.
 KINDS = {
-    "monitor": Kind("monitor", "monitor"),
-    "lock": Kind("lock", "lock"),
-    "monitor-deep": Kind("monitor", "monitor, 61 frames", 53),
+    "monitor": Kind("monitor"),
+    "lock": Kind("lock"),
+    "monitor-deep": Kind("monitor", MORE_FRAMES),
+    **{f"{lock}-cold{f'-{threads}' if threads != 4 else ''}{'' if is_pinned else '-free'}":
+       Kind(lock, MORE_FRAMES, threads, True, is_pinned)
+       for lock in ("monitor", "lock") for is_pinned in (True, False) for threads in (2, 4, 16)},
 }
+# When none is named.
+USUAL = ("monitor", "lock", "monitor-deep", "monitor-cold", "lock-cold")
 # In a short run.
 QUICK = ("monitor", "lock")
 
 
 def tables(choice):
-    majors = pick(choice.majors, MAJORS, "JDK") if choice.majors or not choice.quick else (17,)
+    usual = MAJORS[:1] if choice.quick else MAJORS
+    majors = pick(choice.majors, KNOWN, "JDK") if choice.majors else usual
     rounds, warmup_s, seconds = choice.numbers((7, 1, 2), (1, 0.3, 1))
     project.prepare_java(majors)
     tools = peers.available(
         peers.NONE, peers.tyrion("0"), peers.tyrion(), peers.tyrion_of(choice.beside, "0"),
+        *(peers.tyrion_with(options, options) for options in choice.variants),
         peers.flight_recorder_everything(), peers.async_profiler())
     for major in majors:
-        for kind in pick(choice.kinds or choice.quick and QUICK, KINDS, "kind"):
+        for kind in pick(choice.kinds or (QUICK if choice.quick else USUAL), KINDS, "kind"):
             def measure(tool, major=major, kind=kind):
-                return storm(tool, project.java(major), kind, warmup_s, int(seconds))
-            yield table(f"Contended {KINDS[kind].title}, JDK {major}", tools, rounds, measure)
+                return storm(tool, major, kind, warmup_s, int(seconds))
+            yield table(f"Contended {KINDS[kind].title()}, JDK {major}", tools, rounds, measure)
 
 
-def storm(tool, java, kind, warmup_s, seconds):
+def storm(tool, major, kind, warmup_s, seconds):
     folder = project.workdir()
     log = folder / "recording.jfr"
+    kind = KINDS[kind]
     result = run_program(
-        [*project.pinned(), java, *tool.options(log), f"-Dtruth.warmup={warmup_s}",
-         f"-Dtruth.depth={KINDS[kind].more_frames}",
-         "-cp", project.CLASSES, "tyrion.truth.Truth", "storm", str(seconds), KINDS[kind].lock],
+        [*(project.pinned() if kind.is_pinned else ()), project.java(major), *tool.options(log),
+         f"-Dtruth.warmup={warmup_s}", f"-Dtruth.depth={kind.more_frames}",
+         f"-Dtruth.threads={kind.threads}", f"-Dtruth.cold={COLD_BYTES if kind.is_cold else 0}",
+         "-cp", project.classes(major), "tyrion.truth.Truth", "storm", str(seconds), kind.lock],
         folder)
     cpu_ns = result["process_cpu_ns"] / result["acquisitions"]
     if tool.count_events is None:

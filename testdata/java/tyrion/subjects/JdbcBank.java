@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import tyrion.support.Json;
 import tyrion.support.Measurement;
+import tyrion.support.Pace;
 
 /**
  * A real subject: bank transfers as in TPC-B, over JDBC, on a database in memory. Establishes what
@@ -118,7 +119,8 @@ public final class JdbcBank {
 
     private void startClients(int threadCount) throws SQLException {
         for (int i = 1; i <= threadCount; i++) {
-            Client client = new Client(DriverManager.getConnection(url), i);
+            Pace.Turns turns = Pace.turns(i - 1, threadCount);
+            Client client = new Client(DriverManager.getConnection(url), i, turns);
             Thread thread = new Thread(client, "client-" + i);
             clients.add(client);
             threads.add(thread);
@@ -169,6 +171,7 @@ public final class JdbcBank {
     private final class Client implements Runnable {
         private final Connection connection;
         private final SplittableRandom random;
+        private final Pace.Turns turns;
         private volatile long transactions;
         private long retries;
 
@@ -178,8 +181,9 @@ public final class JdbcBank {
         private PreparedStatement updateBranch;
         private PreparedStatement insertHistory;
 
-        Client(Connection connection, int seed) {
+        Client(Connection connection, int seed, Pace.Turns turns) {
             this.connection = connection;
+            this.turns = turns;
             this.random = new SplittableRandom(seed);
         }
 
@@ -188,7 +192,9 @@ public final class JdbcBank {
             try {
                 prepare();
                 while (!stopping) {
+                    turns.await();
                     transferUntilCommitted();
+                    turns.done();
                 }
                 connection.close();
             } catch (SQLException e) {

@@ -1,11 +1,19 @@
 package tyrion.support;
 
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
 import java.util.function.LongSupplier;
 
 /**
  * The time in which a program is measured, after its warm-up: how much it did, and how long that
  * took. Prints "warming up" and "measuring" when these begin, so that whoever watches from outside
  * looks at the same time.
+ *
+ * <p>With {@code -Dmeasurement.asked=true} it lasts until the end of stdin, and whoever writes
+ * there asks for parts of it: at each line {@code mark} a line of JSON tells what was done since
+ * the last one, and {@code pace N} sets the rate of operations ({@link Pace}).
  */
 public final class Measurement {
     public final long count;
@@ -25,8 +33,43 @@ public final class Measurement {
         Thread.sleep((long) (warmupSeconds * 1000));
         System.out.println("measuring");
         Reading before = new Reading(total);
-        Thread.sleep((long) (seconds * 1000));
+        if (Boolean.getBoolean("measurement.asked")) {
+            answer(before, total);
+        } else {
+            Thread.sleep((long) (seconds * 1000));
+        }
         return new Measurement(before, new Reading(total));
+    }
+
+    private static void answer(Reading first, LongSupplier total) {
+        BufferedReader asked = new BufferedReader(
+                new InputStreamReader(System.in, StandardCharsets.US_ASCII));
+        Reading last = first;
+        try {
+            for (String line; (line = asked.readLine()) != null; ) {
+                if (line.startsWith("pace ")) {
+                    Pace.set(Double.parseDouble(line.substring(5)));
+                } else {
+                    Reading now = new Reading(total);
+                    System.out.println(new Measurement(last, now).part());
+                    Pace.reset();
+                    last = now;
+                }
+            }
+        } catch (IOException gone) {
+            // Nobody asks any more.
+        }
+    }
+
+    private Json part() {
+        long[] latencies = Pace.quantiles(0.5, 0.99, 0.999);
+        return new Json()
+                .put("count", count)
+                .put("cpu_ns", cpuNanos)
+                .put("wall_ns", wallNanos)
+                .put("p50_ns", latencies[0])
+                .put("p99_ns", latencies[1])
+                .put("p999_ns", latencies[2]);
     }
 
     public double perSecond() {

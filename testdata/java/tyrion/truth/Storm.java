@@ -23,13 +23,18 @@ import tyrion.support.Jvm;
  * for, which it asks the JVM after each: mapped memory, so it survives {@code kill -9}. With
  * {@code -Dtruth.warmup=SECONDS} (a fraction will do) the storm runs that long before it is
  * measured. With {@code -Dtruth.until=FILE} it ends once that file is there, if SECONDS are not over
- * before. {@code -Dtruth.depth=FRAMES} has so many more frames lead to the lock.
+ * before. {@code -Dtruth.depth=FRAMES} has so many more frames lead to the lock, {@code
+ * -Dtruth.threads=N} so many threads take it, and with {@code -Dtruth.cold=BYTES} each thread
+ * touches so much memory of its own between two acquisitions, as a program does that works: what
+ * it needs for the next one is in no cache then.
  *
  * <p>Prints "raging" once all threads have been started. Reported are the measured time only, and
  * with {@code total_} all since the beginning.
  */
 final class Storm implements Scenario {
-    private static final int THREADS = 4;
+    private static final int THREADS = Integer.getInteger("truth.threads", 4);
+    private static final int COLD_BYTES = Integer.getInteger("truth.cold", 0);
+    private static final int CACHE_LINE = 64;
     private static final int DEPTH = Integer.getInteger("truth.depth", 0);
 
     private final List<Hammer> hammers = new ArrayList<>();
@@ -144,6 +149,7 @@ final class Storm implements Scenario {
         private final ByteBuffer counters;
         private final int index;
         private final boolean asks;
+        private final byte[] own = new byte[COLD_BYTES];
         private long acquisitions;
         private long contended;
         private long waits;
@@ -161,6 +167,9 @@ final class Storm implements Scenario {
             waits = waits();
             while (!stopping) {
                 deeper(DEPTH);
+                for (int i = 0; i < own.length; i += CACHE_LINE) {
+                    own[i]++;
+                }
             }
             blockedCount = Jvm.blockedCount();
         }
