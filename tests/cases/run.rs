@@ -15,10 +15,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const LEAST_PART: f64 = 3.0;
 /// When Tyrion is attached, from the start of the JVM.
 const BEFORE_ATTACHING: Duration = Duration::from_secs(1);
-/// A series of so many dumps begins in the middle of a program's time; between two of them lies
-/// this part of it.
+/// A series of so many dumps begins after this part of a program's time, as on a busy machine its
+/// start takes long; between two of them lies another part of it.
 const DUMPS: u32 = 3;
-const BETWEEN_DUMPS: f64 = 0.125;
+const BEFORE_DUMPS: f64 = 0.75;
+const BETWEEN_DUMPS: f64 = 0.1;
 /// The variables from which a JVM takes options.
 const JVM_OPTIONS: [&str; 3] = ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"];
 
@@ -117,7 +118,7 @@ impl Run<'_> {
 
     fn take_dumps(&self, child: &Group, folder: &Path) -> Result<(), String> {
         let seconds = self.program.case.program.seconds as f64;
-        std::thread::sleep(Duration::from_secs_f64(seconds / 2.0));
+        std::thread::sleep(Duration::from_secs_f64(seconds * BEFORE_DUMPS));
         let mut command = tyrion();
         command.args(["dump-threads", "-n", &DUMPS.to_string(), "-o"]).arg(&self.recording);
         let every_ms = (seconds * BETWEEN_DUMPS * 1e3) as u64;
