@@ -253,6 +253,8 @@ pub fn memory(input: &str) -> Memory {
         "collapsed" => (8, 120),
         "thread-dump" => (16, 200),
         "pprof" => (40, 64),
+        // They become a profile of pprof first.
+        "pprof-text" | "otlp" => (40, 250),
         _ => (0, 0),
     };
     Memory { bytes: mebibytes << 20, per_byte }

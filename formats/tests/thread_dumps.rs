@@ -222,3 +222,49 @@ fn long_dumps_take_as_long_as_they_are() {
     let most = log.dumps()[0].threads.iter().map(|thread| thread.owners.len()).max();
     assert_eq!(most, Some(limits::thread_dump::MAX_INFERRED));
 }
+
+#[test]
+fn a_thread_that_was_there_begins_the_next_dump_of_beans() {
+    let one = String::from_utf8(of_other_tools("dumps/beans-8.txt")).unwrap();
+    let log = read(one.repeat(3).as_bytes()).unwrap();
+    let counts: Vec<usize> = log.dumps().iter().map(|dump| dump.threads.len()).collect();
+    assert_eq!(counts, [14, 14, 14]);
+    // Who prints all threads may print those again that are deadlocked.
+    let some: String = one.split_inclusive("\n\n").skip(4).take(2).collect();
+    let log = read(format!("{one}deadlocked:\n{some}").as_bytes()).unwrap();
+    assert_eq!(log.dumps().len(), 1);
+}
+
+#[test]
+fn parks_of_which_beans_say_that_they_wait_are_parks() {
+    for file in ["dumps/beans-8.txt", "dumps/beans-21.txt"] {
+        let log = read(&of_other_tools(file)).unwrap();
+        let of = |name: &str| {
+            let is_it = |id| log.definitions().threads().get(id).map(|it| log.text(it.name));
+            let mut threads = log.dumps()[0].threads.iter();
+            threads.find(|it| is_it(it.thread).as_deref() == Some(name)).unwrap()
+        };
+        assert!(of("opener").kind.unwrap().is_contention(), "{file}");
+        assert_eq!(of("opener").owners, [of("keeper").thread], "{file}");
+        assert!(of("writer").kind.unwrap().is_contention(), "{file}");
+        assert!(!of("worker").kind.unwrap().is_contention(), "{file}");
+        assert!(!of("sleeper").kind.unwrap().is_contention(), "{file}");
+    }
+}
+
+#[test]
+fn what_openj9_says_of_its_jvm_is_read() {
+    let one = String::from_utf8(of_other_tools("dumps/openj9-jstack.txt")).unwrap();
+    let log = read(one.repeat(2).as_bytes()).unwrap();
+    let counts: Vec<usize> = log.dumps().iter().map(|dump| dump.threads.len()).collect();
+    assert_eq!(counts, [5, 5], "without what has no Java frames");
+    assert!(log.dumps()[0].wall_ns.is_some());
+    assert_eq!(log.known_pid(), Some(4711));
+    let old = one.replace("information:\n", "information ");
+    let old = old.replace("\tLocked ownable synchronizers: 0\n", "\tCPU time: 120604000 ns\n");
+    let log = read(old.as_bytes()).unwrap();
+    assert_eq!(log.dumps()[0].threads[0].cpu_ns, Some(120_604_000));
+    assert_eq!(log.dumps()[0].threads.len(), 5);
+    let core = read(&of_other_tools("dumps/openj9-8-deadlock-1.txt")).unwrap();
+    assert_eq!(core.dumps()[0].told_deadlocked.len(), 2, "its section on deadlocks");
+}

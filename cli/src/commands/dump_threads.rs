@@ -1,7 +1,9 @@
 //! `tyrion dump-threads`: thread dumps of a JVM, as its attach protocol gives them. No agent is
 //! loaded.
 
-use super::{attach::TrustArgs, sections::SectionArgs, session::interruptible};
+use super::{
+    attach::TrustArgs, conditions::ConditionArgs, sections::SectionArgs, session::interruptible,
+};
 use crate::{
     files::OutputTarget,
     filters::{ShapeArgs, duration_value},
@@ -32,6 +34,7 @@ use tyrion_report::{
   tyrion dump-threads 4711
   tyrion dump-threads 4711 -n 5 --every 1s -o dumps.txt
   tyrion dump-threads com.acme.Main --json | jq '.sections.dumps.blocked'
+  tyrion dump-threads 4711 --fail-if 'deadlocks > 0' --fail-if 'pool_waiters > 0'
 
 The JVM takes each dump itself, as for jstack -l, and stops all threads meanwhile. The file
 of -o is text; tyrion report reads it again, and so do other tools for thread dumps.")]
@@ -57,6 +60,8 @@ pub struct DumpThreadsArgs {
     trust: TrustArgs,
     #[command(flatten)]
     sections: SectionArgs,
+    #[command(flatten)]
+    conditions: ConditionArgs,
 }
 
 /// More bytes of dumps than a report could be made of.
@@ -64,6 +69,7 @@ const LONGEST_SERIES: usize = 1 << 30;
 
 /// Takes dumps and reports on them.
 pub fn run(args: DumpThreadsArgs) -> CommandResult {
+    args.conditions.of_one_recording()?;
     let pid = args.jvm.pid()?;
     let mut jvm = JvmProcess::enter(pid).map_err(Failure::Failed)?;
     args.trust.apply(&mut jvm)?;
@@ -129,9 +135,9 @@ fn report(name: &str, dumps: Vec<u8>, args: &DumpThreadsArgs) -> CommandResult {
     let findings = find(&logs, &filter, &options, &|_| {});
     let report =
         Report::new(env!("CARGO_PKG_VERSION"), &findings, &options, &args.sections.picked());
-    match args.json {
-        true => outcome::print(json::write(&report))?,
-        false => outcome::print(text::write(&report, &terminal::style()))?,
+    let written = match args.json {
+        true => outcome::print(json::write(&report)),
+        false => outcome::print(text::write(&report, &terminal::style())),
     };
-    Ok(Completion::Whole)
+    args.conditions.check_written(written.map(drop), Completion::Whole, &findings, None)
 }

@@ -55,6 +55,8 @@ pub(super) struct RawThread {
 pub(super) enum RawOwner {
     Name(String),
     Id(u64),
+    /// [`RawThread::tid`].
+    Tid(String),
 }
 
 /// What a thread is doing.

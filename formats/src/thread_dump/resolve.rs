@@ -64,6 +64,7 @@ struct ThreadIndex<'d> {
     by_told: HashMap<(&'d str, &'d str), &'d str>,
     by_name: HashMap<&'d str, usize>,
     by_id: HashMap<u64, usize>,
+    by_tid: HashMap<&'d str, usize>,
 }
 
 impl<'d> ThreadIndex<'d> {
@@ -73,11 +74,13 @@ impl<'d> ThreadIndex<'d> {
         for told in &dump.told {
             by_told.entry((&*told.thread, &*told.address)).or_insert(&*told.owner);
         }
+        let mut by_tid = HashMap::new();
         for (at, thread) in dump.threads.iter().enumerate() {
             by_name.entry(thread.name.as_str()).or_insert(at);
             by_id.extend(thread.id.map(|id| (id, at)));
+            by_tid.entry(thread.tid.as_str()).or_insert(at);
         }
-        ThreadIndex { by_told, by_name, by_id }
+        ThreadIndex { by_told, by_name, by_id, by_tid }
     }
 
     /// Who is said to have what a thread waits for.
@@ -85,6 +88,7 @@ impl<'d> ThreadIndex<'d> {
         let owner = match &thread.owner {
             Some(RawOwner::Id(id)) => self.by_id.get(id),
             Some(RawOwner::Name(name)) => self.by_name.get(name.as_str()),
+            Some(RawOwner::Tid(tid)) => self.by_tid.get(tid.as_str()),
             // Names may be used twice, so the address has to fit, too.
             None => {
                 let told = lock.and_then(|lock| {
@@ -134,6 +138,8 @@ impl StackReader<'_> {
             Some(state) => state,
             None if raw.waits => match top.map(|it| (it.class.as_str(), it.method.as_str())) {
                 Some(("java/lang/Object", _)) => ThreadState::Waiting,
+                // Beans say "waiting on" of parks, too.
+                Some((class, "park")) if class.ends_with("misc/Unsafe") => ThreadState::Parked,
                 Some(("java/lang/Thread", method)) if method.starts_with("sleep") => {
                     ThreadState::Sleeping
                 }
