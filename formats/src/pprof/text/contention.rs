@@ -83,7 +83,7 @@ fn stack_line(line: &str) -> Option<TextStack> {
     Some(TextStack { cycles, count, addresses, frames: Vec::new() })
 }
 
-/// `	0x45a6cc	sync.(*Mutex).Unlock+0x4c	/go/src/sync/mutex.go:190`.
+/// ` 0x45a6cc sync.(*Mutex).Unlock+0x4c /go/src/sync/mutex.go:190`.
 fn location(frame: &str, read: &mut TextProfile) -> Option<u64> {
     let mut parts = frame.split('\t').map(str::trim).filter(|it| !it.is_empty());
     let (_, name) = (parts.next()?, parts.next()?);
