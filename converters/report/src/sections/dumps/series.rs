@@ -461,7 +461,6 @@ fn state(reader: &StateReader<'_>, at_ns: u64, dumped: &DumpedThread, stack: &St
         {
             State::Idle
         }
-        State::Native if stack.native == NativeCall::Runs => State::Running,
         // A packet of anybody.
         State::Native if stack.reads || stack.native == NativeCall::Receives => State::Idle,
         _ if stack.is_of_tools => State::Idle,
@@ -476,6 +475,7 @@ fn state(reader: &StateReader<'_>, at_ns: u64, dumped: &DumpedThread, stack: &St
         // It took a connection from a queue's head, which is no work.
         State::Idle if stack.borrows.is_some() => State::Parked,
         State::Running | State::Native | State::Other if stack.takes_dumps => State::Idle,
+        State::Native if stack.native == NativeCall::Runs => State::Running,
         state => state,
     }
 }

@@ -16,7 +16,7 @@ use tyrion_wire::WaitKind;
 /// So many dumps show what was there for a moment only.
 const SERIES: u64 = 3;
 /// Threads that use less than this share of a processor hardly compute, wherever they are seen.
-const BARELY: f64 = 0.05;
+const BARELY: f64 = 0.1;
 /// Classes of the JDK that do not tell what is waited for.
 const PLAIN: [&str; 4] = [
     "java.lang.Object",
