@@ -62,7 +62,12 @@ const RESULTS: [&str; 5] = ["Future", "CountDownLatch", "ForkJoinTask", "Promise
 /// How methods begin that take from a queue of the program's own.
 const TAKES: [&str; 5] = ["take", "poll", "dequeue", "pop", "receive"];
 /// How methods begin that wait for room in a queue.
-const PUTS: [&str; 3] = ["put", "transfer", "waitForRoom"];
+const PUTS: [&str; 2] = ["put", "transfer"];
+/// How methods begin that wait for room, whatever it is in.
+const WAITS_FOR_ROOM: [&str; 5] =
+    ["waitForRoom", "waitForSpace", "awaitSpace", "awaitRoom", "awaitNotFull"];
+/// Where threads wait until others come to the same point.
+const MEETS: [&str; 3] = ["Phaser", "CyclicBarrier", "Exchanger"];
 /// Parts of the names of such queues.
 const QUEUES: [&str; 4] = ["Queue", "Mailbox", "Inbox", "Consumer"];
 /// Parts of the names of classes whose threads read whatever comes.
@@ -175,83 +180,86 @@ impl StackFacts {
         let own: Vec<&String> =
             frames.iter().filter(|frame| !is_machinery(frame) && !is_jdk(class(frame))).collect();
         let inner = own.get(..TELLING.min(own.len())).unwrap_or_default();
-        let begins =
-            |frame: &str, with: &[&str]| with.iter().any(|begin| method(frame).starts_with(begin));
-        // Others, too, have methods of these names.
-        let is_pool = |frame: &str| {
-            begins(frame, &BORROWS)
-                && (method(frame).starts_with("borrow")
-                    || ["Pool", "DataSource"].iter().any(|part| class(frame).contains(part)))
+        // What was called by the program's innermost method, and that one.
+        let called: Vec<&String> = match own.first() {
+            Some(first) => {
+                let until = frames.iter().take_while(|it| it != first);
+                until.chain(own.first().copied()).collect()
+            }
+            None => frames.iter().collect(),
         };
-        let at = inner.iter().position(|frame| is_pool(frame));
-        let borrows = at.map(|at| {
-            let pool = inner.get(at).map_or("", |it| it.as_str());
-            // A pool of connections is made of a pool of objects, and both of several classes.
-            let is_of_pool = |it: &str| vendor(it) == vendor(pool) || begins(it, &BORROWS);
-            let caller = own.iter().skip(at + 1).find(|it| !is_of_pool(it));
-            (pool.to_owned(), caller.map_or_else(String::new, |it| (*it).clone()))
-        });
-        let has =
-            |frame: &str, parts: &[&str]| parts.iter().any(|part| class(frame).contains(part));
-        let takes = |frame: &str| begins(frame, &TAKES) && has(frame, &QUEUES);
+        let borrows = borrows(&own, inner);
         let is_named = inner.iter().any(|frame| begins(frame, &WAITS_FOR_WORK))
-            || inner.iter().take(2).any(|frame| takes(frame));
+            || inner.iter().take(2).any(|it| begins(it, &TAKES) && has(it, &QUEUES));
         // What the JDK's own streams wait for is no signal of the program's.
         let is_direct = outside.is_some_and(|frame| !is_jdk(class(frame)));
-        let loops = own.len() <= OWN_LOOP && is_direct;
-        let waits_for_work = borrows.is_none() && is_named;
-        let joins = |frame: &&String| {
-            has(frame, &RESULTS) || class(frame) == "java.lang.Thread" && method(frame) == "join"
-        };
-        let asks = frames.iter().take_while(|it| own.first() != Some(it)).any(|it| joins(&it))
-            || inner.iter().take(2).any(joins);
-        let is_socket = frames.first().is_some_and(|it| {
-            ["sun.nio.ch.", "java.net."].iter().any(|begin| it.starts_with(begin))
-        });
-        let reads =
-            own.len() <= OWN_LOOP + 1 && is_socket && own.iter().any(|frame| has(frame, &READERS));
-        let meets = frames
-            .iter()
-            .take_while(|it| own.first() != Some(it))
-            .any(|it| has(it, &["Phaser", "CyclicBarrier", "Exchanger"]));
         // What a thread's own loop waits for is its work, or its end.
-        let asks = asks && own.first().is_none_or(|it| method(it) != "run");
-        let until_own = frames.iter().take_while(|it| own.first() != Some(it));
-        let puts = until_own.chain(inner.first().copied()).any(|frame| {
-            begins(frame, &PUTS) && (has(frame, &QUEUES) || has(frame, &["Buffer", "Channel"]))
-                || begins(frame, &["waitForRoom"])
-        });
+        let is_run = own.first().is_some_and(|it| method(it) == "run");
+        let asks = !is_run && called.iter().chain(inner.get(1)).any(|frame| is_for_result(frame));
+        let is_program = program.frame(&frames).is_some();
         // A pool of a library's own calls the program from its threads.
-        let is_given = program.is_known()
-            && own.last().is_some_and(|it| program.frame(std::slice::from_ref(*it)).is_none())
-            && program.frame(&frames).is_some();
+        let is_outermost = |it: &&String| program.frame(std::slice::from_ref(*it)).is_none();
+        let is_given = program.is_known() && is_program && own.last().is_some_and(is_outermost);
         let is_of_executor = frames.iter().any(|frame| RUNS_TASKS.contains(&method(frame)));
-        let is_task = is_given || is_of_executor;
-        let is_of_library =
-            program.is_known() && !own.is_empty() && !asks && program.frame(&frames).is_none();
-        let native = frames.first().map_or(NativeCall::Outside, |frame| NativeCall::of(frame));
-        let takes_dumps = frames.iter().any(|frame| begins(frame, &TAKES_DUMPS));
-        let is_of_jdk = frames.iter().all(|frame| is_jdk(class(frame)));
-        let is_of_tools = !own.is_empty() && own.iter().all(|it| class(it).starts_with(TOOLS));
+        let loops_reading = own.len() <= OWN_LOOP + 1 && own.iter().any(|it| has(it, &READERS));
         StackFacts {
             place,
+            waits_for_work: borrows.is_none() && is_named,
             borrows,
-            waits_for_work,
             asks,
-            meets,
-            puts,
-            native,
-            reads,
-            is_task,
+            meets: called.iter().any(|frame| has(frame, &MEETS)),
+            puts: called.iter().any(|frame| is_for_room(frame)),
+            native: frames.first().map_or(NativeCall::Outside, |frame| NativeCall::of(frame)),
+            reads: loops_reading && frames.first().is_some_and(|it| is_of_sockets(it)),
+            is_task: is_given || is_of_executor,
             is_of_executor,
-            is_of_library,
-            loops,
-            takes_dumps,
-            is_of_jdk,
-            is_of_tools,
+            is_of_library: program.is_known() && !own.is_empty() && !asks && !is_program,
+            loops: own.len() <= OWN_LOOP && is_direct,
+            takes_dumps: frames.iter().any(|frame| begins(frame, &TAKES_DUMPS)),
+            is_of_jdk: frames.iter().all(|frame| is_jdk(class(frame))),
+            is_of_tools: !own.is_empty() && own.iter().all(|it| class(it).starts_with(TOOLS)),
             frames,
         }
     }
+}
+
+/// Whether a method's name begins with one of these.
+fn begins(frame: &str, with: &[&str]) -> bool {
+    with.iter().any(|begin| method(frame).starts_with(begin))
+}
+
+/// Whether one of these is a part of its class's name.
+fn has(frame: &str, parts: &[&str]) -> bool {
+    parts.iter().any(|part| class(frame).contains(part))
+}
+
+fn is_for_result(frame: &str) -> bool {
+    has(frame, &RESULTS) || class(frame) == "java.lang.Thread" && method(frame) == "join"
+}
+
+fn is_for_room(frame: &str) -> bool {
+    let is_queue = || has(frame, &QUEUES) || has(frame, &["Buffer", "Channel"]);
+    begins(frame, &PUTS) && is_queue() || begins(frame, &WAITS_FOR_ROOM)
+}
+
+fn is_of_sockets(frame: &str) -> bool {
+    ["sun.nio.ch.", "java.net."].iter().any(|begin| frame.starts_with(begin))
+}
+
+/// Where a thread with these frames of the program's asks a pool for an object, and who called
+/// that.
+fn borrows(own: &[&String], inner: &[&String]) -> Option<(String, String)> {
+    // Others, too, have methods of these names.
+    let is_pool = |frame: &&String| {
+        let is_telling = method(frame).starts_with("borrow");
+        begins(frame, &BORROWS) && (is_telling || has(frame, &["Pool", "DataSource"]))
+    };
+    let at = inner.iter().position(is_pool)?;
+    let pool = *inner.get(at)?;
+    // A pool of connections is made of a pool of objects, and both of several classes.
+    let is_of_pool = |it: &str| vendor(it) == vendor(pool) || begins(it, &BORROWS);
+    let caller = own.iter().skip(at + 1).find(|it| !is_of_pool(it));
+    Some((pool.clone(), caller.map_or_else(String::new, |it| (*it).clone())))
 }
 
 impl StackFacts {
