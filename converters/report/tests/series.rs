@@ -239,4 +239,12 @@ fn who_is_at_work_in_all_dumps_is_what_others_wait_for() {
     assert_eq!(kind_of(&thrice(std::slice::from_ref(&asks))), "nobody-answers");
     // Nobody waits, and whether tasks do is not in a dump.
     assert_eq!(kind_of(&thrice(&pool)), "unclear");
+    // Of another one a thread is free.
+    let free = parked(
+        "rooms(2)",
+        "0x0a> (a java.util.concurrent.SynchronousQueue",
+        &["at java.util.concurrent.ThreadPoolExecutor.getTask(java.base@17/T.java:1)"],
+    );
+    assert_eq!(kind_of(&thrice(&[task("rooms(1)"), free])), "idle");
+    assert_eq!(kind_of(&thrice(&[task("rooms(1)"), task("rooms(2)")])), "unclear");
 }

@@ -273,6 +273,13 @@ fn took(holder: &SeenThread<'_>, waiter: &SeenThread<'_>) -> String {
     told.or_else(same).cloned().unwrap_or_default()
 }
 
+/// The group of threads whose numbers stand in parentheses, `rooms(3)`, else the group.
+fn pool_of(group: &str) -> String {
+    let before =
+        group.strip_suffix(')').map(|it| it.trim_end_matches(|c: char| c.is_ascii_digit()));
+    before.filter(|it| it.ends_with('(')).map_or_else(|| group.to_owned(), |it| format!("{it}*)"))
+}
+
 /// Groups of which all threads, in all dumps, were at work: those that ran tasks of a pool, and
 /// those that used a processor meanwhile, as who only sleeps does not.
 fn full(dumps: &[SeenDump<'_>], program: &ProgramCode) -> Vec<FullGroup> {
@@ -283,7 +290,9 @@ fn full(dumps: &[SeenDump<'_>], program: &ProgramCode) -> Vec<FullGroup> {
         for thread in &dump.threads {
             let first = first.entry(thread.thread).or_insert(thread);
             let has_run = !is_last || thread.stack.is_task || thread.has_run_since(first);
-            let group = groups.entry(thread.group()).or_insert_with(|| Some(FullGroup::default()));
+            let group = groups
+                .entry(pool_of(&thread.group()))
+                .or_insert_with(|| Some(FullGroup::default()));
             let Some(full) = group.as_mut().filter(|_| thread.is_at_work() && has_run) else {
                 *group = None;
                 continue;

@@ -529,7 +529,9 @@ fn is_undecided(verdict: &mut Verdict, found: &DumpFindings) -> bool {
              tell which.",
             at(&crowd.place)
         )
-    } else if let Some(full) = found.full.iter().find(|it| it.is_pool && found.dumps > 1) {
+    } else if let Some(full) =
+        found.full.iter().find(|it| it.is_pool && it.count > 1 && found.dumps > 1)
+    {
         format!(
             "All {} threads of {} were at work in all dumps, as in {}. Whether more work waits \
              for them, a dump does not tell.",
