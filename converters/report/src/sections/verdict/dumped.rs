@@ -529,14 +529,14 @@ fn is_undecided(verdict: &mut Verdict, found: &DumpFindings) -> bool {
              tell which.",
             at(&crowd.place)
         )
-    } else if let Some(full) =
-        found.full.iter().find(|it| it.is_pool && it.count > 1 && found.dumps > 1)
-    {
+    } else if let Some(full) = found.full.iter().find(|it| it.is_pool && found.dumps > 1) {
+        let who = match full.count {
+            1 => format!("The only thread of {} was", name(&full.group)),
+            count => format!("All {count} threads of {} were", name(&full.group)),
+        };
         format!(
-            "All {} threads of {} were at work in all dumps, as in {}. Whether more work waits \
-             for them, a dump does not tell.",
-            full.count,
-            name(&full.group),
+            "{who} at work in all dumps, as in {}. Whether more work waits for them, a dump does \
+             not tell.",
             at(&full.place)
         )
     } else {
