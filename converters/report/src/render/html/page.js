@@ -37,6 +37,31 @@
     }
   }
 
+  // Copying: the rows that are shown, in their order, with tabs between the cells.
+  function tabbed(table) {
+    const words = cell => cell.textContent.replace(/\s+/g, ' ').trim();
+    const shown = [...table.tBodies].filter(body => !body.hidden);
+    const rows = [table.tHead.rows[0], ...shown.map(body => body.rows[0])];
+    return rows.map(row => [...row.cells].map(words).join('\t') + '\n').join('');
+  }
+  for (const table of tables) {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.className = 'copy';
+    button.textContent = 'Copy';
+    button.setAttribute('aria-label', 'Copy the table: ' + table.caption.textContent);
+    button.addEventListener('click', () => {
+      document.addEventListener('copy', event => {
+        event.clipboardData.setData('text/plain', tabbed(table));
+        event.preventDefault();
+        button.textContent = 'Copied';
+        setTimeout(() => { button.textContent = 'Copy'; }, 1500);
+      }, { once: true, capture: true });
+      document.execCommand('copy');
+    });
+    table.parentElement.before(button);
+  }
+
   // Rows that open, by their button or by a click anywhere that selects nothing.
   function unfold(body, open) {
     body.classList.toggle('unfolded', open);
