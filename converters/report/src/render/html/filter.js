@@ -6,8 +6,6 @@
   const choices = { thread: id('by-thread'), lock: id('by-lock') };
   const state = { thread: '', lock: '', text: '' };
 
-  // A lock without its kind and its number: `[lock] a.B#7` is `a.B`.
-  const plainLock = name => name.replace(/^\[[^\]]*\] /, '').replace(/#\d+/g, '');
   const inName = /[\p{L}\p{N}_$.]/u;
   function mentions(text, name) {
     for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {

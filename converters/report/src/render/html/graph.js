@@ -129,6 +129,8 @@
       const isFolded = frames.length > 1;
       button.className = 'f ' + (node ? kind(labels[node], own) : 'root')
         + (frames.some(isHit) ? ' hit' : '') + (isFolded ? ' folded' : '');
+      const colour = node && colours.get(plainLock(labels[node]));
+      if (colour && kind(labels[node], own) === 'lock') button.classList.add('marked', colour);
       button.style.cssText = 'left:' + left + '%;width:' + width + '%;top:' + depth * ROW + 'px';
       if (width / 100 * drawn >= 24) {
         button.textContent = isFolded ? foldedName(frames) : label(labels[node]);
