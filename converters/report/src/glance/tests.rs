@@ -15,6 +15,7 @@ fn the_worst_locks_have_bands_and_rows_of_their_own() {
     let mut log = Crafted::new(10_000_000_000);
     for (class, ms) in [("a.Few", 1), ("a.Most", 400), ("a.Some", 30), ("a.Third", 20)] {
         let lock = (class, "");
+        log.pass(1_000_000_000);
         log.wait("http-1", &FRAMES, (WaitKind::Monitor, lock), ms * 1_000_000, "");
     }
     let (logs, filter) = ([log.finish("shop.log")], Filter::default());
