@@ -98,6 +98,11 @@ fn check_picking(browser: &mut Browser, url: &str) {
         let marked = "[...document.querySelectorAll('a.of-lock[aria-current]')].length > 0 \
                       && document.querySelectorAll('.shares path.other').length > 0";
         assert_eq!(browser.value(marked), true);
+        let heat = "document.querySelector('.heat-reading').textContent";
+        let heat = browser.value(heat);
+        let lock = browser.value("document.getElementById('by-lock').value");
+        assert!(heat.as_str().unwrap().ends_with(lock.as_str().unwrap()), "{heat} {lock}");
+        assert_eq!(heat.as_str().unwrap().split(' ').next(), waits_of(browser).as_deref());
         // The address is all that is needed.
         let address = format!("{url}{}", picked["hash"].as_str().unwrap());
         browser.open(&address);
@@ -108,6 +113,20 @@ fn check_picking(browser: &mut Browser, url: &str) {
         assert_eq!(shown(browser)["locks"], all["locks"]);
     }
     browser.open(url);
+}
+
+/// How often threads waited for the locks that are shown.
+fn waits_of(browser: &mut Browser) -> Option<String> {
+    let waits = browser.value(
+        "(() => {
+          const table = document.querySelector('#contended table');
+          const column = [...table.tHead.rows[0].cells].findIndex(it => it.textContent === 'contended');
+          const shown = [...table.tBodies].filter(body => !body.hidden);
+          const sum = shown.reduce((sum, body) => sum + +body.rows[0].cells[column].dataset.v, 0);
+          return sum.toLocaleString('en');
+        })()",
+    );
+    waits.as_str().map(str::to_owned)
 }
 
 /// What is copied is what is shown.
