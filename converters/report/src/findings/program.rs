@@ -68,6 +68,11 @@ impl ProgramCode {
         Some(caller.map_or_else(|| own.to_owned(), |caller| format!("{own} < {caller}")))
     }
 
+    /// Whether a frame is of it.
+    pub fn is_own(&self, frame: &str) -> bool {
+        class_of(frame).is_some_and(|class| self.score(class).is_some())
+    }
+
     /// Whether a thread with these frames runs the program's own code and nobody else's, and
     /// no task that it has got from a pool.
     pub fn is_own_thread(&self, frames: &[String]) -> bool {
