@@ -41,6 +41,11 @@ impl ProgramCode {
         ProgramCode { named, ..ProgramCode::default() }
     }
 
+    /// Whether anything tells which it is.
+    pub fn is_known(&self) -> bool {
+        !self.named.is_empty() || !self.mains.is_empty()
+    }
+
     /// The innermost frame of the program's own code among these, which are written like
     /// `com.acme.Foo.bar(Foo.java:12)`, innermost first.
     pub fn frame<'f>(&self, frames: &'f [String]) -> Option<&'f str> {
