@@ -157,6 +157,7 @@ fn stopped(page: &mut String, glance: &Glance) -> fmt::Result {
 fn legend(page: &mut String, glance: &Glance) -> fmt::Result {
     let sum = |ns: &[u64]| ns.iter().fold(0u64, |sum, ns| sum.saturating_add(*ns));
     let all = sum(&glance.lived_ns).max(1);
+    let are_named = glance.bands.iter().any(|band| matches!(band.what, Doing::Lock(..)));
     write!(page, "<ul class=bands>")?;
     for Band { what, ns } in &glance.bands {
         let share = sum(ns) as f64 / all as f64;
@@ -165,6 +166,8 @@ fn legend(page: &mut String, glance: &Glance) -> fmt::Result {
         }
         let name = match what {
             Doing::Lock(_, label) => format!("waited for {}", link(label)),
+            // No wait of a deadlock ends, so that none of its locks is among the worst.
+            Doing::OtherLocks if !are_named => "waited for locks".to_owned(),
             Doing::OtherLocks => "waited for other locks".to_owned(),
             Doing::Withheld => "kept from work".to_owned(),
             Doing::Ran => "ran or did I/O".to_owned(),

@@ -18,7 +18,7 @@ pub(super) fn write(page: &mut String, glance: &Glance) -> fmt::Result {
         return Ok(());
     }
     let means = "When waits ended, from left to right, and how long they had taken, by powers of \
-                 two: the darker, the more. A few long ones, which sums hide, stand at the bottom.";
+                 two: the stronger, the more. A few long ones, which sums hide, stand at the bottom.";
     begin_section(page, ID, TITLE, means, "")?;
     writeln!(
         page,
