@@ -115,11 +115,14 @@ fn threads_that_wait(jdk: &Jdk) {
 
 /// All holds are measured, so that nothing is estimated.
 fn in_trace_mode(jdk: &Jdk) {
-    let program = Program::truth(jdk, "storm 3 lock").pinned().traced().option("--hold=all");
-    let mut running = program.start();
+    let folder = tempfile::tempdir().unwrap();
+    let until = folder.path().join("over");
+    // It ends when it was looked at.
+    let program = Program::truth(jdk, "storm 3600 lock").pinned().traced().option("--hold=all");
+    let mut running = program.flag(format!("-Dtruth.until={}", until.display())).start();
     let pid = running.jvm().to_string();
     let served = MetricsServer::new(&pid, &[]);
-    follow(&served, || ());
+    follow(&served, || std::fs::write(&until, "").unwrap());
     assert!(running.finish().status.success());
     // A wait may still be written when the log is closed already.
     let last = served.last();

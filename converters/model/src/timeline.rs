@@ -35,7 +35,7 @@ use crate::{
     profile::Profile,
     states::StateReader,
 };
-use chunks::Chunks;
+use chunks::{Carried, Chunks};
 use read::{ItemFilter, Readable, Span};
 use std::io;
 use tyrion_formats::Recording;
@@ -192,8 +192,12 @@ impl<'a> Timeline<'a> {
     fn all_in_time(&self, all: ItemFilter, body: TakeSpan<'_>) -> io::Result<()> {
         let readable = self.readable();
         let mut now = Vec::new();
+        let mut carried = Carried::default();
+        // As many again may be of the chunks that go on.
+        let most = self.at_a_time.saturating_mul(2);
         for span in cut::spans(&readable, &self.chunks, all, self.at_a_time) {
-            let next = chunks::collect(&readable, &self.chunks, all, &span);
+            let next =
+                chunks::collect_on(&readable, &self.chunks, (all, &span, most), &mut carried);
             body(&now, &next)?;
             now = next;
         }

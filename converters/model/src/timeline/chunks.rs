@@ -5,7 +5,7 @@ use super::{
     read::{ItemFilter, Readable, Span},
 };
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use tyrion_formats::{ChunkRef, Recording};
 
 /// How many items there are, and when they were.
@@ -22,6 +22,14 @@ impl Extent {
         self.first_ns = if is_first { at_ns } else { self.first_ns.min(at_ns) };
         self.last_ns = self.last_ns.max(at_ns);
         self.count += 1;
+    }
+
+    /// About how many are in a span that it overlaps.
+    fn count_in(&self, span: &Span) -> u64 {
+        let ns = |from_ns: u64, to_ns: u64| u128::from(to_ns - from_ns) + 1;
+        let common = ns(self.first_ns.max(span.from_ns), self.last_ns.min(span.to_ns));
+        let count = u128::from(self.count) * common / ns(self.first_ns, self.last_ns);
+        u64::try_from(count).unwrap_or(self.count)
     }
 
     fn overlaps(&self, span: &Span) -> bool {
@@ -116,6 +124,39 @@ impl<'a> Chunks<'a> {
         Some((count, Span { from_ns: all.first_ns, to_ns: all.last_ns }))
     }
 
+    /// About how many items of a span are in each of its steps of so many ns, as if those of a
+    /// chunk were spread evenly.
+    pub(super) fn estimate(
+        &self,
+        (wanted, span, step_ns): (ItemFilter, &Span, u64),
+        steps: usize,
+    ) -> Vec<u64> {
+        let step = |at_ns: u64| {
+            let since_ns = at_ns.clamp(span.from_ns, span.to_ns) - span.from_ns;
+            (since_ns / step_ns.max(1)) as usize
+        };
+        let mut counts = vec![0u64; steps];
+        let chosen = self.chunks.iter().filter(|chunk| chunk.may_have(wanted, span));
+        for extent in chosen.flat_map(|chunk| chunk.extents(wanted)) {
+            if !extent.overlaps(span) {
+                continue;
+            }
+            let (first, last) = (step(extent.first_ns), step(extent.last_ns));
+            let share = extent.count_in(span).div_ceil((last - first) as u64 + 1);
+            for count in counts.iter_mut().take(last + 1).skip(first) {
+                *count += share;
+            }
+        }
+        counts
+    }
+
+    /// How many items the chunks have that have some in a span: no more can be in it.
+    pub(super) fn most_in(&self, wanted: ItemFilter, span: &Span) -> u64 {
+        let chosen = self.chunks.iter().filter(|chunk| chunk.may_have(wanted, span));
+        let counts = chosen.flat_map(|chunk| chunk.extents(wanted)).map(|extent| extent.count);
+        counts.fold(0, u64::saturating_add)
+    }
+
     /// Does something with all items of a span, chunk by chunk, in parallel: the results
     /// in the order of the chunks.
     fn each<T: Send>(
@@ -128,10 +169,8 @@ impl<'a> Chunks<'a> {
             self.chunks.iter().filter(|chunk| chunk.may_have(wanted, span)).collect();
         let of_chunk = |chunk: &&Chunk<'_>| {
             body(&mut |take: &mut dyn FnMut(Item)| {
-                let Some(log) = readable.source.logs.get(chunk.run as usize) else { return };
-                let mut events = log.events_again(chunk.chunk);
-                readable.visit(chunk.run, &mut events, wanted, &mut |item| {
-                    if span.holds(item.at_ns()) && wanted.has(&item) {
+                read(readable, chunk, wanted, &mut |item| {
+                    if span.holds(item.at_ns()) {
                         take(item);
                     }
                 });
@@ -192,10 +231,89 @@ pub(super) fn collect(
         visit(&mut |item| items.push(item));
         items
     });
+    sorted(pieces)
+}
+
+/// The items of pieces, in their order.
+fn sorted(pieces: Vec<Vec<Item>>) -> Vec<Item> {
     let mut items = joined(pieces);
     // Equal ones stay in the order of the log, so that it is always the same.
     items.par_sort_by_key(Item::order);
     items
+}
+
+/// Items that were read with those of an earlier span, by the chunk's number: chunks are of longer
+/// spans than those that are read at a time.
+#[derive(Default)]
+pub(super) struct Carried {
+    later: HashMap<usize, Vec<Item>>,
+}
+
+/// As [`collect`], where spans are read one after the other. About so many items that come later
+/// are `carried` to the next span; what is beyond is decoded once more.
+pub(super) fn collect_on(
+    readable: &Readable<'_, '_>,
+    chunks: &Chunks<'_>,
+    (wanted, span, most): (ItemFilter, &Span, usize),
+    carried: &mut Carried,
+) -> Vec<Item> {
+    let mut chosen: Vec<(usize, Option<Vec<Item>>)> = Vec::new();
+    for (nth, chunk) in chunks.chunks.iter().enumerate() {
+        if chunk.may_have(wanted, span) {
+            chosen.push((nth, carried.later.remove(&nth)));
+        }
+    }
+    let share = most / chosen.len().max(1);
+    let of_chunk = |(nth, known): (usize, Option<Vec<Item>>)| {
+        let mut now = Vec::new();
+        let mut later = Some(Vec::new());
+        let mut take = |item: Item| {
+            if item.at_ns() <= span.to_ns {
+                now.push(item);
+            } else if let Some(kept) = &mut later {
+                kept.push(item);
+                if kept.len() > share {
+                    later = None;
+                }
+            }
+        };
+        match (known, chunks.chunks.get(nth)) {
+            (Some(known), _) => known.into_iter().for_each(take),
+            (None, Some(chunk)) => read(readable, chunk, wanted, &mut |item| {
+                if item.at_ns() >= span.from_ns {
+                    take(item);
+                }
+            }),
+            (None, None) => {}
+        }
+        (nth, now, later)
+    };
+    let read: Vec<(usize, Vec<Item>, Option<Vec<Item>>)> =
+        chosen.into_par_iter().map(of_chunk).collect();
+    let mut pieces = Vec::with_capacity(read.len());
+    for (nth, now, later) in read {
+        pieces.push(now);
+        if let Some(later) = later {
+            carried.later.insert(nth, later);
+        }
+    }
+    sorted(pieces)
+}
+
+/// Hands over the items of a chunk that are wanted.
+fn read(
+    readable: &Readable<'_, '_>,
+    chunk: &Chunk<'_>,
+    wanted: ItemFilter,
+    take: &mut dyn FnMut(Item),
+) {
+    let Some(log) = readable.source.logs.get(chunk.run as usize) else { return };
+    let mut events = log.events_again(chunk.chunk);
+    readable.visit(chunk.run, &mut events, wanted, &mut |item| {
+        if wanted.has(&item) {
+            take(item);
+        }
+    });
 }
 
 /// How many items of a span are in each of its steps of so many ns.

@@ -8,8 +8,13 @@ use super::{
 /// Into how many steps a span with too many items is cut.
 const STEPS: u64 = 1024;
 
-/// Spans that cover all items, one after the other, with at most so many items each; one
-/// nanosecond may have more. None if there are no items.
+/// Spans that are cut by what chunks tell of themselves have at most so many times what they
+/// should have; otherwise items are counted, for which all chunks are decoded once more.
+const ESTIMATED: u64 = 4;
+
+/// Spans that cover all items, one after the other, with about so many items each, and never
+/// more than [`ESTIMATED`] times as many; one nanosecond may have more. None if there are no
+/// items.
 pub(super) fn spans(
     readable: &Readable<'_, '_>,
     chunks: &Chunks<'_>,
@@ -17,13 +22,21 @@ pub(super) fn spans(
     at_a_time: usize,
 ) -> Vec<Span> {
     let Some((count, span)) = chunks.extent(wanted) else { return Vec::new() };
-    let counts = |span: &Span, step_ns: u64| {
-        let steps = ((span.to_ns - span.from_ns) / step_ns) as usize + 1;
-        chunks::counts(readable, chunks, (wanted, span, step_ns), steps)
+    let steps = |span: &Span, step_ns: u64| ((span.to_ns - span.from_ns) / step_ns) as usize + 1;
+    let cut = |counts: &Counts<'_>| {
+        let mut cut = Cut { at_a_time: at_a_time as u64, counts, spans: Vec::new() };
+        cut.add(span, count);
+        cut.spans
     };
-    let mut cut = Cut { at_a_time: at_a_time as u64, counts: &counts, spans: Vec::new() };
-    cut.add(span, count);
-    cut.spans
+    let estimated =
+        cut(&|span, step_ns| chunks.estimate((wanted, span, step_ns), steps(span, step_ns)));
+    let most = (at_a_time as u64).saturating_mul(ESTIMATED);
+    if estimated.iter().all(|span| chunks.most_in(wanted, span) <= most) {
+        return estimated;
+    }
+    cut(&|span, step_ns| {
+        chunks::counts(readable, chunks, (wanted, span, step_ns), steps(span, step_ns))
+    })
 }
 
 /// How many items there are in each step of so many ns of a span.

@@ -64,6 +64,15 @@ impl ItemFilter {
     }
 }
 
+/// The thread that was looked up last: most waits of a chunk are of one.
+#[derive(Clone, Copy, Default)]
+struct KnownThread {
+    /// As the event has it.
+    of: Option<u32>,
+    id: u32,
+    thread: Option<u32>,
+}
+
 impl Readable<'_, '_> {
     /// Hands over the items of a chunk that the filter asks for.
     pub(super) fn visit(
@@ -77,6 +86,7 @@ impl Readable<'_, '_> {
         let Some(window) = self.windows.get(of_run) else { return };
         // Who ended a wait is told behind it.
         let mut last: Option<Wait> = None;
+        let mut known = KnownThread::default();
         events.visit_all(|entry| {
             if let Entry::Note(noted) = &entry
                 && let Note::Wake(wake) = noted.record
@@ -90,7 +100,9 @@ impl Readable<'_, '_> {
                 take(Item::Wait(wait));
             }
             match &entry {
-                Entry::Wait(event) if window.takes(event) => last = self.wait(run, event),
+                Entry::Wait(event) if window.takes(event) => {
+                    last = self.wait(run, event, &mut known)
+                }
                 Entry::Note(noted) => {
                     if let Some(item) = self.noted(run, noted, (window, wanted)) {
                         take(item);
@@ -105,15 +117,18 @@ impl Readable<'_, '_> {
     }
 
     /// The wait, if the profile has it.
-    fn wait(&self, run: u32, event: &Event) -> Option<Wait> {
+    fn wait(&self, run: u32, event: &Event, known: &mut KnownThread) -> Option<Wait> {
         let log = self.source.logs.get(run as usize)?;
         let ids = self.source.ids.get(run as usize)?;
         let (stack, lock, kind) = ids.site(event.site)?;
-        let thread_id = known_thread(log, event.thread);
+        if known.of != Some(event.thread) {
+            let id = known_thread(log, event.thread);
+            *known = KnownThread { of: Some(event.thread), id, thread: ids.thread(id) };
+        }
         Some(Wait {
             run,
-            thread: ids.thread(thread_id)?,
-            thread_id,
+            thread: known.thread?,
+            thread_id: known.id,
             start_ns: self.axis.at(run, event.start_ns),
             end_ns: self.axis.at(run, event.end_ns),
             wait_ns: event.wait_ns(),

@@ -6,18 +6,20 @@
 //! row goes wrong, and it shows whole rows twice. So such an event begins a nanosecond later; it is
 //! as long as it was.
 
-/// As many groups of ends are kept, each with the latest of those that belong there.
+/// As many groups of ends are kept, each with the latest of those that belong there. They are small
+/// enough to stay in a processor's cache.
 const GROUPS: usize = 1 << 14;
 const OF_GROUP: usize = 8;
 
-/// Ends of earlier events, by type and time: all that are not long past.
+/// Ends of earlier events, by type and time: all that are not long past. Kept is a part of the hash
+/// of each: of two that are alike by chance, one begins a nanosecond later without need.
 pub(super) struct Ends {
-    groups: Box<[[(u64, u64); OF_GROUP]]>,
+    groups: Box<[[u32; OF_GROUP]]>,
 }
 
 impl Ends {
     pub(super) fn new() -> Ends {
-        Ends { groups: vec![[(0, 0); OF_GROUP]; GROUPS].into() }
+        Ends { groups: vec![[0; OF_GROUP]; GROUPS].into() }
     }
 
     /// When an event of a type begins to those who read it, in ns of the recording's clock.
@@ -27,22 +29,26 @@ impl Ends {
         while self.is_end(of, start_ns) || self.is_end(of, start_ns + duration_ns) {
             start_ns += 1;
         }
-        let end_ns = start_ns + duration_ns;
-        let group = &mut self.groups[place(end_ns)];
-        group.rotate_right(1);
-        group[0] = (of, end_ns);
+        let (group, kept) = place(of, start_ns + duration_ns);
+        let group = &mut self.groups[group];
+        group.copy_within(..OF_GROUP - 1, 1);
+        group[0] = kept;
         start_ns
     }
 
     #[inline]
     fn is_end(&self, of: u64, at_ns: u64) -> bool {
-        self.groups[place(at_ns)].contains(&(of, at_ns))
+        let (group, kept) = place(of, at_ns);
+        self.groups[group].contains(&kept)
     }
 }
 
-fn place(at_ns: u64) -> usize {
+/// The group of an end, and what is kept of it, which is not 0.
+#[inline]
+fn place(of: u64, at_ns: u64) -> (usize, u32) {
     // The golden ratio spreads numbers that follow each other.
-    (at_ns.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize % GROUPS
+    let hash = (at_ns ^ of << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((hash >> 48) as usize % GROUPS, (hash >> 16) as u32 | 1)
 }
 
 #[cfg(test)]
