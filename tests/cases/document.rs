@@ -1,6 +1,12 @@
 //! The table of docs/verdicts.md, which `make cases` makes.
 
-use crate::{accuracy, judge::Grade, outcome::Outcome, words::Way};
+use crate::{
+    accuracy,
+    case::Program,
+    judge::{Grade, Judgement},
+    outcome::Outcome,
+    words::Way,
+};
 use std::collections::BTreeMap;
 
 /// The lines between which the document has the table.
@@ -62,22 +68,76 @@ fn drawn(head: &[String], rows: &[Vec<String>]) -> String {
     line(head) + &rule + &rows.iter().map(|row| line(row)).collect::<String>()
 }
 
-/// Which programs the document's table says were right by which way in.
-pub fn right_before(document: &str) -> Vec<(String, Way)> {
+/// A row of the document's table: a program, and what stands there for each way in.
+struct Row {
+    program: String,
+    by_way: Vec<(Way, String)>,
+}
+
+/// The rows of the document's table of cases.
+fn rows(document: &str) -> Vec<Row> {
     let Some((_, rest)) = document.split_once(BEGIN) else { return Vec::new() };
     let table = rest.split(END).next().unwrap_or_default();
     let of_cases = table.lines().skip_while(|line| !line.starts_with("| case |"));
-    let mut right = Vec::new();
-    for row in of_cases.skip(2) {
-        let row = row.replace("\\|", "/");
-        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-        // Before the first and after the last line there is nothing.
-        let Some((program, by_way)) = cells.get(1).zip(cells.get(3..)) else { continue };
-        for (way, cell) in Way::ALL.iter().zip(by_way) {
-            if *cell == Grade::Right.word() {
-                right.push(((*program).to_owned(), *way));
+    // Before the first and after the last line of a row there is nothing.
+    let cells = |row: &str| -> Vec<String> {
+        let row = row.replace("\\|", "\0");
+        row.split('|').map(|cell| cell.trim().replace('\0', "|")).collect()
+    };
+    let mut ways = Vec::new();
+    let mut rows = Vec::new();
+    for (nth, row) in of_cases.map(cells).enumerate() {
+        let Some((program, by_way)) = row.get(1).zip(row.get(3..)) else { continue };
+        match nth {
+            0 => {
+                let way = |word: &String| Way::ALL.iter().find(|way| way.word() == word).copied();
+                ways = by_way.iter().map_while(way).collect();
             }
+            1 => {}
+            _ => rows.push(Row {
+                program: program.clone(),
+                by_way: ways.iter().copied().zip(by_way.iter().cloned()).collect(),
+            }),
         }
     }
+    rows
+}
+
+/// Which programs the document's table says were right by which way in.
+pub fn right_before(document: &str) -> Vec<(String, Way)> {
+    let mut right = Vec::new();
+    for row in rows(document) {
+        let is_right = |(_, cell): &&(Way, String)| cell == Grade::Right.word();
+        right
+            .extend(row.by_way.iter().filter(is_right).map(|(way, _)| (row.program.clone(), *way)));
+    }
     right
+}
+
+/// What the document's table says of these programs by the ways in that `is_kept` wants: they
+/// stand there as they are if others are recorded anew.
+pub fn kept(document: &str, programs: &[Program], is_kept: impl Fn(Way) -> bool) -> Vec<Outcome> {
+    let mut outcomes = Vec::new();
+    for row in rows(document) {
+        let Some(program) = programs.iter().find(|it| it.name == row.program) else { continue };
+        let wanted = row.by_way.iter().filter(|(way, _)| is_kept(*way));
+        outcomes.extend(wanted.filter_map(|(way, cell)| outcome(program, *way, cell)));
+    }
+    outcomes
+}
+
+/// What a cell says, if it says something.
+fn outcome(program: &Program, way: Way, cell: &str) -> Option<Outcome> {
+    let (word, said) = cell.split_once(": ").unwrap_or((cell, ""));
+    let grade = Grade::ALL.into_iter().find(|grade| grade.word() == word)?;
+    Some(Outcome {
+        program: program.name.clone(),
+        kind: program.answer.kind,
+        way,
+        jdk: program.case.program.jdk.first().copied().unwrap_or_default(),
+        expected: program.answer.to_string(),
+        said: said.trim_matches('`').to_owned(),
+        judgement: Judgement { grade, why: String::new(), in_words: Vec::new() },
+        unknowable: program.case.unknowable.get(&way).cloned(),
+    })
 }

@@ -2,7 +2,8 @@
 //!
 //! `make cases` runs all of them, and goes on where it stopped. Its words are names of cases,
 //! kinds, areas or sets; `--way` and `--jdk` select further, `--busy N` keeps processors busy
-//! meanwhile, `--again` records anew, and `--write` writes the table of docs/verdicts.md.
+//! meanwhile, `--again` records anew, and `--write` writes the table of docs/verdicts.md,
+//! in which ways in that were not asked for stay as they are.
 //! `cargo test` runs the slice that the cases' files mark.
 
 mod accuracy;
@@ -63,7 +64,9 @@ fn whole() -> Result<(), String> {
     let document = std::fs::read_to_string(&path).map_err(|error| error.to_string())?;
     let right = document::right_before(&document);
     if arguments.write {
-        let document = document::with_table(&document, &ended.outcomes)?;
+        let mut outcomes = document::kept(&document, &programs, |way| !arguments.has(way));
+        outcomes.extend(ended.outcomes.iter().cloned());
+        let document = document::with_table(&document, &outcomes)?;
         std::fs::write(&path, document).map_err(|error| error.to_string())?;
     }
     told(&ended.failures, &lost(&right, &ended.outcomes))

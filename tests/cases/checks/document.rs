@@ -2,20 +2,24 @@
 
 use crate::{
     accuracy::{self, Tally},
-    case::Case,
-    document::{BEGIN, right_before, table, with_table},
+    case::{Case, Program},
+    document::{BEGIN, kept, right_before, table, with_table},
     outcome::Outcome,
     words::Way,
 };
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// A case with what was said of it by three ways in.
-fn outcomes() -> Vec<Outcome> {
+fn program() -> Program {
     let case = super::case("kind = \"wait\"\nname = ['Pool|Queue']\nadvice = [\"larger-pool\"]");
     let unknowable = BTreeMap::from([(Way::Jfr, "short waits".to_owned())]);
     let case = Case { unknowable, ..case };
-    let program = &case.programs()[0];
+    case.programs().remove(0)
+}
+
+/// A case with what was said of it by three ways in.
+fn outcomes() -> Vec<Outcome> {
+    let program = &program();
     let said = |way, verdict| Outcome::of(program, way, 17, &verdict);
     vec![
         said(Way::Contention, json!({ "kind": "wait", "name": "Pool", "advice": "larger-pool" })),
@@ -49,6 +53,19 @@ fn the_table_is_written_between_its_marks_and_read_again() {
     with_table("# One\n", &outcomes()).expect_err("no marks");
     assert_eq!(right_before(&written), [("pool".to_owned(), Way::Contention)]);
     assert_eq!(right_before("# One\n"), []);
+}
+
+/// Where only one way in is recorded, the others stand as they are.
+#[test]
+fn what_was_not_recorded_anew_stays() {
+    let written = with_table(&format!("{BEGIN}\n<!-- made -->\n"), &outcomes()).unwrap();
+    let others = kept(&written, &[program()], |way| way != Way::Contention);
+    assert_eq!(others.len(), 2);
+    let contention: Vec<Outcome> =
+        outcomes().into_iter().filter(|it| it.way == Way::Contention).collect();
+    let again: Vec<Outcome> = others.into_iter().chain(contention).collect();
+    assert_eq!(with_table(&written, &again).unwrap(), written);
+    assert!(kept(&written, &[], |_| true).is_empty());
 }
 
 #[test]
