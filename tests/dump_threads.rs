@@ -158,4 +158,9 @@ fn a_recording_of_flight_recorder_is_not_made_of_dumps() {
     assert_eq!((ended.status.code(), file.exists()), (Some(1), false), "{}", err(&ended));
     let told = "beans-8.txt: thread dumps do not tell how long threads waited; --to jfr needs";
     assert!(err(&ended).contains(told), "{}", err(&ended));
+    // Where each thread is shown, none is left out.
+    let file = folder.path().join("it.speedscope.json");
+    let args = ["convert", "--to", "speedscope", "-o", text(&file)];
+    let ended = run(args.into_iter().chain([text(&dumps("hotspot-7-deadlock.txt"))]));
+    assert!(ended.status.success() && !err(&ended).contains("left out"), "{}", err(&ended));
 }

@@ -3,13 +3,13 @@
 //! and what the Firefox Profiler's command line, from `tests/setup/firefox.sh`, does of `firefox`.
 
 use crate::support::{
-    Jdk, collapsed_sum, dump, err, on_jdks, out, root, run, skip, stdout_of, text, tyrion,
+    Jdk, collapsed_sum, dump, err, on_jdks, out, root, run, skip, stdout_of, text, tyrion, wait_for,
 };
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Child, Command, Output, Stdio},
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
@@ -256,33 +256,47 @@ fn one_recording_is_of_one_jvm(jdk: &Jdk) {
     assert!(!all.join("waits.jfr").exists() && all.join("waits.perfetto-trace").exists());
 }
 
-/// A profile in the Firefox Profiler's command line, which has a process that keeps it.
+/// A profile in the Firefox Profiler's command line, which asks a process that keeps it.
 struct FirefoxSession<'f> {
     cli: PathBuf,
     folder: &'f Path,
+    daemon: Child,
 }
 
 impl FirefoxSession<'_> {
-    fn ask(&self, args: &[&str]) -> Output {
-        let mut node = Command::new("node");
-        node.arg(&self.cli).args(args).args(["--session", "judge"]);
-        // No server is asked for names.
-        node.env("PROFILER_CLI_NO_SYMBOLICATE", "1").env("PROFILER_CLI_SESSION_DIR", self.folder);
-        judged(&mut node, self.folder)
+    /// Its own way to start the process gives up after half a second.
+    fn load<'f>(cli: PathBuf, folder: &'f Path, file: &Path) -> FirefoxSession<'f> {
+        let mut daemon = firefox(&cli, folder, &["--daemon", text(file), "--session", "judge"]);
+        daemon.stdout(Stdio::null()).stderr(Stdio::null());
+        let daemon = daemon.spawn().unwrap();
+        let session = FirefoxSession { cli, folder, daemon };
+        wait_for("profile in the Firefox Profiler", || {
+            let asked = firefox(&session.cli, folder, &["status", "--session", "judge"]).output();
+            asked.unwrap().status.success().then_some(())
+        });
+        session
     }
 
     fn json(&self, args: &[&str]) -> Value {
-        let told = out(&self.ask(&[args, &["--json"]].concat()));
+        let args = [args, &["--json", "--session", "judge"]].concat();
+        let told = out(&judged(&mut firefox(&self.cli, self.folder, &args), self.folder));
         serde_json::from_str(&told).unwrap_or_else(|error| panic!("{error}: {told}"))
     }
 }
 
 impl Drop for FirefoxSession<'_> {
     fn drop(&mut self) {
-        let mut node = Command::new("node");
-        node.arg(&self.cli).args(["stop", "judge"]);
-        _ = node.env("PROFILER_CLI_SESSION_DIR", self.folder).output();
+        _ = self.daemon.kill();
+        _ = self.daemon.wait();
     }
+}
+
+fn firefox(cli: &Path, folder: &Path, args: &[&str]) -> Command {
+    let mut node = Command::new("node");
+    node.arg(cli).args(args).env("PROFILER_CLI_SESSION_DIR", folder);
+    // No server is asked for names.
+    node.env("PROFILER_CLI_NO_SYMBOLICATE", "1");
+    node
 }
 
 /// The waits of each thread by kind, as markers and as weights of samples.
@@ -295,8 +309,7 @@ fn the_profiler_of_firefox_says_the_same(jdk: &Jdk) {
     let args = ["convert", "--to", "firefox", "--kind", "all", "-o", text(&file)];
     let said = run(args.into_iter().chain([text(&converted.log)]));
     assert!(said.status.success(), "{}", err(&said));
-    let session = FirefoxSession { cli, folder };
-    session.ask(&["load", text(&file)]);
+    let session = FirefoxSession::load(cli, folder, &file);
     let ns = |ms: f64| (ms * 1e6).round() as u64;
     let (mut markers, mut samples) = (Sums::new(), BTreeMap::new());
     for thread in session.json(&["thread", "list"])["threads"].as_array().unwrap() {

@@ -62,10 +62,15 @@ fn page_of_thread_dumps_in_a_browser() {
           const mark = document.querySelector('tbody.opens th.n .open');
           const drawn = getComputedStyle(mark, '::before');
           const whole = document.querySelector('.graph .f').title;
-          return [drawn.visibility, drawn.content, whole];
+          const head = document.querySelector('header').textContent;
+          const has = ['thread dumps', '1 thread dump', 'sums of waits'].map(it => head.includes(it));
+          return [drawn.visibility, drawn.content, whole, ...has];
         })()",
     );
-    assert_eq!(told, json!(["visible", "\"▸\"", "all, 10 threads in dumps, 100.0 %"]));
+    assert_eq!(
+        told,
+        json!(["visible", "\"▸\"", "all, 10 threads in dumps, 100.0 %", true, true, false])
+    );
 }
 
 fn numbers(value: &Value) -> Vec<f64> {

@@ -73,8 +73,8 @@ struct ThreadIndex<'d> {
 
 impl<'d> ThreadIndex<'d> {
     fn new(dump: &'d RawDump, all: &[Resolved]) -> ThreadIndex<'d> {
-        let (mut by_name, mut listed): (HashMap<&str, Vec<usize>>, HashMap<&str, Vec<usize>>) =
-            Default::default();
+        let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
+        let mut listed: HashMap<&str, Vec<usize>> = HashMap::new();
         let (mut by_told, mut by_id, mut by_tid) = (HashMap::new(), HashMap::new(), HashMap::new());
         for told in &dump.told {
             by_told.entry((&*told.thread, &*told.address)).or_insert(&*told.owner);
