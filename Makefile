@@ -86,6 +86,7 @@ ifdef TYRION_TEST_EVERYWHERE
 	tests/setup/agents.sh
 	tests/setup/collector.sh
 	tests/setup/spark.sh
+	tests/setup/firefox.sh
 	tests/setup/openjdk-tests.sh $(OPENJDK_TESTS) || [ $$? = 3 ]
 endif
 

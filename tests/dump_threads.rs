@@ -149,3 +149,18 @@ fn what_is_sent_to_a_collector_is_read_again() {
     };
     assert_eq!(stacks(text(&sent)), stacks(text(&log)));
 }
+
+#[test]
+fn a_recording_of_flight_recorder_is_not_made_of_dumps() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("it.jfr");
+    let ended = run(["convert", "--to", "jfr", "-o", text(&file), text(&dumps("beans-8.txt"))]);
+    assert_eq!((ended.status.code(), file.exists()), (Some(1), false), "{}", err(&ended));
+    let told = "beans-8.txt: thread dumps do not tell how long threads waited; --to jfr needs";
+    assert!(err(&ended).contains(told), "{}", err(&ended));
+    // Where each thread is shown, none is left out.
+    let file = folder.path().join("it.speedscope.json");
+    let args = ["convert", "--to", "speedscope", "-o", text(&file)];
+    let ended = run(args.into_iter().chain([text(&dumps("hotspot-7-deadlock.txt"))]));
+    assert!(ended.status.success() && !err(&ended).contains("left out"), "{}", err(&ended));
+}

@@ -1,14 +1,15 @@
 //! What others read of the recordings that `tyrion convert --to jfr` writes: JDK Mission Control's
-//! libraries and async-profiler's converter, which `tests/setup/judges.sh` gets, and Tyrion itself.
+//! libraries and async-profiler's converter, which `tests/setup/judges.sh` gets, and Tyrion itself;
+//! and what the Firefox Profiler's command line, from `tests/setup/firefox.sh`, does of `firefox`.
 
 use crate::support::{
-    Jdk, collapsed_sum, dump, err, on_jdks, out, root, run, skip, stdout_of, text, tyrion,
+    Jdk, collapsed_sum, dump, err, on_jdks, out, root, run, skip, stdout_of, text, tyrion, wait_for,
 };
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Child, Command, Output, Stdio},
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
@@ -17,6 +18,7 @@ on_jdks!(mission_control_says_the_same: one);
 on_jdks!(the_converter_of_async_profiler_says_the_same: one);
 on_jdks!(the_report_says_the_same: one, everywhere two);
 on_jdks!(one_recording_is_of_one_jvm: one);
+on_jdks!(the_profiler_of_firefox_says_the_same: everywhere one);
 
 /// How often, and how long.
 type Sums = BTreeMap<String, (u64, u64)>;
@@ -27,7 +29,8 @@ const MOST: Duration = Duration::from_secs(120);
 fn judge(name: &str) -> Option<PathBuf> {
     let file = root().join("target/judges").join(name);
     if !file.exists() {
-        skip(&format!("{}: run tests/setup/judges.sh", file.display()));
+        let setup = if name.starts_with("firefox") { "firefox" } else { "judges" };
+        skip(&format!("{}: run tests/setup/{setup}.sh", file.display()));
         return None;
     }
     Some(file)
@@ -148,9 +151,40 @@ fn mission_control_says_the_same(jdk: &Jdk) {
     let rules: Vec<&str> = told.lines().filter(|line| line.starts_with("rule\t")).collect();
     assert!(rules.len() > 50, "{told}");
     assert!(!told.contains("\nfailed\t"), "{told}");
-    // It is one of those that have something to say of such a recording.
-    let blocking = rules.iter().find(|line| line.starts_with("rule\tJavaBlocking\t"));
-    assert!(blocking.is_some_and(|line| !line.contains("\tNA\t")), "{blocking:?}");
+    blocking_is_the_same(&told, &converted);
+}
+
+/// What Mission Control's rule on blocked threads works out is in the log: how long all were
+/// blocked, and by which class, or as which thread, most often. It tells so where threads were
+/// blocked for more than a fifth of the time in sum, as tellers of the bank are.
+fn blocking_is_the_same(told: &str, converted: &Converted) {
+    let begin = "value\tJavaBlocking\t";
+    let values: BTreeMap<&str, &str> =
+        told.lines().filter_map(|line| line.strip_prefix(begin)?.split_once('\t')).collect();
+    let sums = |key: &dyn Fn(&Value) -> &Value| -> Sums {
+        let mut sums = converted.waits(|wait| match event(wait) {
+            "jdk.JavaMonitorEnter" => key(wait).as_str().unwrap_or_default().to_owned(),
+            _ => String::new(),
+        });
+        sums.remove("");
+        sums
+    };
+    let threads = sums(&|wait| &wait["thread"]);
+    let ns: u64 = threads.values().map(|(_, ns)| ns).sum();
+    assert_eq!(values.get("totalBlockedTime"), Some(&&*ns.to_string()), "{told}");
+    let mut of_classes = Sums::new();
+    for (lock, sum) in sums(&|wait| &wait["lock"]) {
+        let class = lock.rsplit_once('#').map_or(&*lock, |(class, _)| class).to_owned();
+        add(&mut of_classes, class, sum);
+    }
+    let (of, most) = match values.get("mostBlockedClass") {
+        Some(class) => (&of_classes, class),
+        None => (&threads, values.get("mostBlockedThread").unwrap()),
+    };
+    let (count, ns) = of.get(*most).copied().unwrap_or_default();
+    assert_eq!(of.values().map(|(count, _)| *count).max(), Some(count), "{most} of {of:?}");
+    let [told_count, told_ns] = ["mostBlockedCount", "mostBlockedTime"].map(|key| values[key]);
+    assert_eq!((told_count, told_ns), (&*count.to_string(), &*ns.to_string()), "{most}");
 }
 
 fn the_converter_of_async_profiler_says_the_same(jdk: &Jdk) {
@@ -220,4 +254,82 @@ fn one_recording_is_of_one_jvm(jdk: &Jdk) {
     assert!(said.status.success(), "{}", err(&said));
     assert!(err(&said).contains("waits.jfr was not written"), "{}", err(&said));
     assert!(!all.join("waits.jfr").exists() && all.join("waits.perfetto-trace").exists());
+}
+
+/// A profile in the Firefox Profiler's command line, which asks a process that keeps it.
+struct FirefoxSession<'f> {
+    cli: PathBuf,
+    folder: &'f Path,
+    daemon: Child,
+}
+
+impl FirefoxSession<'_> {
+    /// Its own way to start the process gives up after half a second.
+    fn load<'f>(cli: PathBuf, folder: &'f Path, file: &Path) -> FirefoxSession<'f> {
+        let mut daemon = firefox(&cli, folder, &["--daemon", text(file), "--session", "judge"]);
+        daemon.stdout(Stdio::null()).stderr(Stdio::null());
+        let daemon = daemon.spawn().unwrap();
+        let session = FirefoxSession { cli, folder, daemon };
+        wait_for("profile in the Firefox Profiler", || {
+            let asked = firefox(&session.cli, folder, &["status", "--session", "judge"]).output();
+            asked.unwrap().status.success().then_some(())
+        });
+        session
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        let args = [args, &["--json", "--session", "judge"]].concat();
+        let told = out(&judged(&mut firefox(&self.cli, self.folder, &args), self.folder));
+        serde_json::from_str(&told).unwrap_or_else(|error| panic!("{error}: {told}"))
+    }
+}
+
+impl Drop for FirefoxSession<'_> {
+    fn drop(&mut self) {
+        _ = self.daemon.kill();
+        _ = self.daemon.wait();
+    }
+}
+
+fn firefox(cli: &Path, folder: &Path, args: &[&str]) -> Command {
+    let mut node = Command::new("node");
+    node.arg(cli).args(args).env("PROFILER_CLI_SESSION_DIR", folder);
+    // No server is asked for names.
+    node.env("PROFILER_CLI_NO_SYMBOLICATE", "1");
+    node
+}
+
+/// The waits of each thread by kind, as markers and as weights of samples.
+fn the_profiler_of_firefox_says_the_same(jdk: &Jdk) {
+    let cli = "firefox/node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js";
+    let Some(cli) = judge(cli) else { return };
+    let converted = Converted::record(jdk, "contention");
+    let folder = converted.folder.path();
+    let file = folder.join("bank.json.gz");
+    let args = ["convert", "--to", "firefox", "--kind", "all", "-o", text(&file)];
+    let said = run(args.into_iter().chain([text(&converted.log)]));
+    assert!(said.status.success(), "{}", err(&said));
+    let session = FirefoxSession::load(cli, folder, &file);
+    let ns = |ms: f64| (ms * 1e6).round() as u64;
+    let (mut markers, mut samples) = (Sums::new(), BTreeMap::new());
+    for thread in session.json(&["thread", "list"])["threads"].as_array().unwrap() {
+        let [handle, name] = ["threadHandle", "name"].map(|key| thread[key].as_str().unwrap());
+        let told = session.json(&["thread", "markers", "--limit", "0", "--thread", handle]);
+        for kind in told["byType"].as_array().unwrap() {
+            let count = kind["count"].as_u64().unwrap();
+            let ms = kind["durationStats"]["avg"].as_f64().unwrap() * count as f64;
+            let key = format!("{name}\t{}", kind["markerName"].as_str().unwrap());
+            add(&mut markers, key, (count, ns(ms)));
+        }
+        let told = session.json(&["thread", "samples", "--include-idle", "--thread", handle]);
+        let total = told["categoryBreakdown"]["totalSamples"].as_f64().unwrap();
+        samples.insert(name.to_owned(), ns(total));
+    }
+    let text = |wait: &Value, key: &str| wait[key].as_str().unwrap_or_default().to_owned();
+    let key = |wait: &Value| format!("{}\t{}", text(wait, "thread"), text(wait, "kind"));
+    assert_eq!(markers, converted.waits(key));
+    let threads = converted.waits(|wait| text(wait, "thread"));
+    let threads: BTreeMap<String, u64> =
+        threads.into_iter().map(|(thread, (_, ns))| (thread, ns)).collect();
+    assert_eq!(samples, threads);
 }

@@ -3,7 +3,7 @@
 
 use crate::{
     looks::colours,
-    support::{Browser, Jdk, Program, needs, on_jdks, stdout_of, text, tyrion},
+    support::{Browser, Jdk, Program, needs, on_jdks, root, stdout_of, text, tyrion},
 };
 use serde_json::{Value, json};
 
@@ -44,6 +44,33 @@ fn page_in_a_browser(jdk: &Jdk) {
     check_paper(&mut browser);
     let logged = browser.console();
     assert!(logged.is_empty(), "{logged:#?}");
+}
+
+/// Rows whose first cell is a number open as others do, and graphs of threads tell no durations.
+#[test]
+fn page_of_thread_dumps_in_a_browser() {
+    if !needs(&["chromium", "base64"]) {
+        return;
+    }
+    let dump = root().join("testdata/inputs/dumps/hotspot-7-deadlock.txt");
+    let mut browser = Browser::start();
+    let page = browser.path("report.html");
+    stdout_of(tyrion().args(["report", "--html", "-o", text(&page), text(&dump)]));
+    browser.open(&format!("file://{}", text(&page)));
+    let told = browser.value(
+        "(() => {
+          const mark = document.querySelector('tbody.opens th.n .open');
+          const drawn = getComputedStyle(mark, '::before');
+          const whole = document.querySelector('.graph .f').title;
+          const head = document.querySelector('header').textContent;
+          const has = ['thread dumps', '1 thread dump', 'sums of waits'].map(it => head.includes(it));
+          return [drawn.visibility, drawn.content, whole, ...has];
+        })()",
+    );
+    assert_eq!(
+        told,
+        json!(["visible", "\"▸\"", "all, 10 threads in dumps, 100.0 %", true, true, false])
+    );
 }
 
 fn numbers(value: &Value) -> Vec<f64> {

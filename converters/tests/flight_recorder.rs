@@ -1,7 +1,10 @@
 //! A log that was converted to Flight Recorder's format says the same as before.
 
 use crate::{
-    support::timed::{self, AggregatedLogs, all_kinds},
+    support::{
+        jfr,
+        timed::{self, AggregatedLogs, all_kinds},
+    },
     times::frozen,
 };
 use std::collections::BTreeMap;
@@ -109,6 +112,22 @@ fn pauses_of_the_collector_stay() {
     };
     assert!(!pauses(&before).is_empty());
     assert_eq!(pauses(&after), pauses(&before));
+}
+
+/// Mission Control takes the earliest event of all for the recording's beginning, and what threads
+/// waited as a share of the time since then.
+#[test]
+fn threads_that_were_there_before_begin_nothing() {
+    let log = AggregatedLogs::new(vec![timed::lives()], all_kinds());
+    let told = jfr::text(&written(&log));
+    let of = |event: &str| -> Vec<&str> {
+        ["before", "later"]
+            .into_iter()
+            .filter(|name| told.lines().any(|line| line.starts_with(event) && line.contains(name)))
+            .collect()
+    };
+    assert_eq!(of("jdk.ThreadStart "), ["later"], "{told}");
+    assert_eq!(of("jdk.ThreadEnd "), ["before", "later"], "{told}");
 }
 
 /// Waits of two threads: more than a chunk has room for.

@@ -81,6 +81,115 @@ fn what_happens_to_texts_on_their_way_changes_nothing() {
     }
 }
 
+/// Other languages, versions of the JDK and consoles write the same differently.
+#[test]
+fn what_differs_between_machines_changes_nothing() {
+    let mut cut = 0;
+    for name in files() {
+        let plain = String::from_utf8(of_other_tools(&name)).unwrap().replace('\r', "");
+        let is_hotspot = plain.contains("Full thread dump") && plain.contains(" tid=0x");
+        // It is cut already.
+        if !is_hotspot || name.ends_with("hotspot-8-console.txt") {
+            continue;
+        }
+        let expected = said(&read(plain.as_bytes()).unwrap());
+        let bare = plain.replace("0x", "");
+        let commas: String = plain
+            .split_inclusive(' ')
+            .map(|word| match word.starts_with("cpu=") || word.starts_with("elapsed=") {
+                true => word.replace('.', ","),
+                false => word.to_owned(),
+            })
+            .collect();
+        let numbered = each_line(&plain, |line| match line.split_once("\" #") {
+            Some((name, behind)) if line.starts_with('"') => {
+                let (number, more) = behind.split_once(' ').unwrap();
+                let more = more
+                    .strip_prefix('[')
+                    .and_then(|it| it.split_once("] "))
+                    .map_or(more, |it| it.1);
+                format!("{name}\" #{number} [3587] {more}")
+            }
+            _ => line.to_owned(),
+        });
+        for (what, text) in [("0x", bare), ("commas", commas), ("numbers", numbered)] {
+            assert_eq!(said(&read(text.as_bytes()).unwrap()), expected, "{name}: {what}");
+        }
+        // A console cuts lines wherever they reach its edge, within names, too.
+        let wrapped = each_line(&plain, |line| {
+            let chars: Vec<char> = line.chars().collect();
+            let parts: Vec<String> = chars.chunks(80).map(|part| part.iter().collect()).collect();
+            parts.join("\n")
+        });
+        cut += usize::from(wrapped != plain);
+        assert_eq!(said(&read(wrapped.as_bytes()).unwrap()), expected, "{name}: cut");
+    }
+    assert!(cut > 10, "{cut}");
+}
+
+fn each_line(text: &str, to: impl Fn(&str) -> String) -> String {
+    text.split('\n').map(to).collect::<Vec<_>>().join("\n")
+}
+
+const DEADLOCK: &str = "2024-03-05 10:11:12\nFull thread dump X (17 mixed mode):\n\n\
+    \"left\" #11 prio=5 tid=0x1 nid=0x1 waiting on condition [0x0]\n   \
+    java.lang.Thread.State: WAITING (parking)\n\
+    \tat jdk.internal.misc.Unsafe.park(Native Method)\n\t\
+    - parking to wait for  <0x0b> (a java.util.concurrent.locks.ReentrantLock$NonfairSync)\n\
+    \tat a.Left.run(A.java:1)\n\n\
+    \"right\" #12 prio=5 tid=0x2 nid=0x2 waiting on condition [0x0]\n   \
+    java.lang.Thread.State: WAITING (parking)\n\
+    \tat jdk.internal.misc.Unsafe.park(Native Method)\n\t\
+    - parking to wait for  <0x0a> (a java.util.concurrent.locks.ReentrantLock$NonfairSync)\n\
+    \tat a.Right.run(A.java:9)\n\n\
+    \"idle\" #13 prio=5 tid=0x3 nid=0x3 runnable [0x0]\n   \
+    java.lang.Thread.State: RUNNABLE\n\tat a.Idle.run(A.java:5)\n\n\
+    JNI global refs: 1\n\nFound one Java-level deadlock:\n=============================\n\
+    \"left\":\n  waiting for ownable synchronizer 0x0b, \
+    (a java.util.concurrent.locks.ReentrantLock$NonfairSync),\n  which is held by \"right\"\n\
+    \"right\":\n  waiting for ownable synchronizer 0x0a, \
+    (a java.util.concurrent.locks.ReentrantLock$NonfairSync),\n  which is held by \"left\"\n\n\
+    Java stack information for the threads listed above:\n\
+    ===================================================\n\
+    \"left\":\n\tat jdk.internal.misc.Unsafe.park(Native Method)\n\t\
+    - parking to wait for  <0x0b> (a java.util.concurrent.locks.ReentrantLock$NonfairSync)\n\
+    \tat a.Left.run(A.java:1)\n\n\
+    \"right\":\n\tat jdk.internal.misc.Unsafe.park(Native Method)\n\t\
+    - parking to wait for  <0x0a> (a java.util.concurrent.locks.ReentrantLock$NonfairSync)\n\
+    \tat a.Right.run(A.java:9)\n\nFound 1 deadlock.\n";
+
+/// Without `-l` only the JVM's section tells who has a `ReentrantLock`, and by names alone, which
+/// may be anything and may be used twice. Its stacks are not threads once more.
+#[test]
+fn owners_that_only_the_section_on_deadlocks_names_are_found() {
+    let plain = DEADLOCK.to_owned();
+    let each = |to: &str, text: &str| text.replace("\"left\"", to);
+    let quoted = each("\"say \"left\"\"", &plain);
+    let same = each("\"w\"", &plain).replace("\"right\"", "\"w\"");
+    let same_as_idle = each("\"idle\"", &plain);
+    for text in [plain, quoted, same, same_as_idle] {
+        let log = read(text.as_bytes()).unwrap();
+        let [dump] = log.dumps() else { panic!("{}", said(&log)) };
+        let [left, right, idle] = &dump.threads[..] else { panic!("{}", said(&log)) };
+        assert_eq!(
+            (&left.owners[..], &right.owners[..]),
+            (&[right.thread][..], &[left.thread][..]),
+            "{text}"
+        );
+        assert_eq!(left.owner_source, HolderSource::Told);
+        assert!(idle.owners.is_empty());
+    }
+    // Which of two of a name is meant when neither waits, nothing tells.
+    let unknown = DEADLOCK.replace("held by \"left\"", "held by \"idle\"");
+    let twice = unknown.replace(
+        "JNI global",
+        "\"idle\" #14 prio=5 tid=0x4 nid=0x4 runnable [0x0]\n   \
+         java.lang.Thread.State: RUNNABLE\n\tat a.Idle.run(A.java:5)\n\nJNI global",
+    );
+    let owners = |text: &str| read(text.as_bytes()).unwrap().dumps()[0].threads[1].owners.len();
+    assert_eq!((owners(&unknown), owners(&twice)), (1, 0));
+}
+
 #[test]
 fn files_that_are_cut_are_read_up_to_there() {
     for name in files() {

@@ -3,6 +3,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import org.openjdk.jmc.common.IMCThread;
 import org.openjdk.jmc.common.IMCType;
@@ -22,6 +23,8 @@ import org.openjdk.jmc.flightrecorder.jdk.JdkAttributes;
 import org.openjdk.jmc.flightrecorder.rules.IResult;
 import org.openjdk.jmc.flightrecorder.rules.IRule;
 import org.openjdk.jmc.flightrecorder.rules.RuleRegistry;
+import org.openjdk.jmc.flightrecorder.rules.TypedCollectionResult;
+import org.openjdk.jmc.flightrecorder.rules.TypedResult;
 import org.openjdk.jmc.flightrecorder.rules.util.RulesToolkit;
 
 /**
@@ -33,6 +36,7 @@ import org.openjdk.jmc.flightrecorder.rules.util.RulesToolkit;
  * thread TYPE  NAME  events  ns
  * rule   ID  SEVERITY  SUMMARY
  * failed ID  what went wrong
+ * value  ID  RESULT  what the rule has worked out
  * </pre>
  */
 public final class JmcJudge {
@@ -53,6 +57,7 @@ public final class JmcJudge {
         List<String> lines = new ArrayList<>();
         for (Map.Entry<IRule, Future<IResult>> rule : results.entrySet()) {
             lines.add(result(rule.getKey().getId(), rule.getValue()));
+            addValues(rule.getKey(), rule.getValue(), lines);
         }
         lines.sort(null);
         lines.forEach(System.out::println);
@@ -96,5 +101,32 @@ public final class JmcJudge {
         } catch (Exception failure) {
             return "failed\t" + id + "\t" + failure.toString().replaceAll("\\s+", " ");
         }
+    }
+
+    private static void addValues(IRule rule, Future<IResult> future, List<String> lines) throws InterruptedException {
+        try {
+            IResult result = future.get();
+            for (TypedResult<?> of : rule.getResults()) {
+                Object value = of instanceof TypedCollectionResult ? null : result.getResult(of);
+                if (value != null) {
+                    lines.add("value\t" + rule.getId() + "\t" + of.getIdentifier() + "\t" + shown(value));
+                }
+            }
+        } catch (ExecutionException failure) {
+            // The line of the result tells it.
+        }
+    }
+
+    private static String shown(Object value) {
+        if (value instanceof IQuantity) {
+            IQuantity quantity = (IQuantity) value;
+            boolean isTime = quantity.getType() == UnitLookup.TIMESPAN;
+            return String.valueOf(isTime ? quantity.clampedLongValueIn(UnitLookup.NANOSECOND) : quantity.longValue());
+        }
+        if (value instanceof IMCThread) {
+            return ((IMCThread) value).getThreadName();
+        }
+        String text = value instanceof IMCType ? ((IMCType) value).getFullName() : String.valueOf(value);
+        return text.replaceAll("\\s+", " ");
     }
 }

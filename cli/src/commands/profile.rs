@@ -236,7 +236,7 @@ fn report(args: &ProfileArgs, page: &Path, logs: &[Recording], filter: &Filter) 
         }
     })?;
     let profile = args.shape.apply(findings.profile().clone());
-    let written = write_page(&whole, &profile, &OutputTarget::of(page)).and_then(|()| {
+    let written = write_page(&whole, (&profile, false), &OutputTarget::of(page)).and_then(|()| {
         args.to.map_or(Ok(()), |to| convert::write_usual(to, logs, filter).map(drop))
     });
     args.conditions.check_written(written, done, &findings, None)

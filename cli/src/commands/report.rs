@@ -30,6 +30,7 @@ use tyrion_report::{
         html::{self, Flame},
         json, text,
     },
+    sections::dumps::are_dumps,
     work_bytes,
 };
 
@@ -159,10 +160,10 @@ fn target(args: &ReportArgs) -> OutputTarget {
 /// When they cannot be drawn, or the target cannot be written to.
 pub(super) fn write_page(
     report: &Report,
-    profile: &Profile,
+    (profile, are_dumps): (&Profile, bool),
     target: &OutputTarget,
 ) -> Result<(), Failure> {
-    let drawn = flames::flames(profile);
+    let drawn = flames::flames(profile, are_dumps);
     let drawn = drawn.map_err(|error| Failure::new(format!("flame graphs: {error}")))?;
     write_html(report, &drawn, target)
 }
@@ -183,7 +184,10 @@ fn write(args: &ReportArgs, target: &OutputTarget, findings: &Findings<'_>) -> R
     let report = Report::new(version, findings, &options, &picked);
     if args.html {
         return match picked.is_empty() {
-            true => write_page(&report, &args.shape.apply(findings.profile().clone()), target),
+            true => {
+                let profile = args.shape.apply(findings.profile().clone());
+                write_page(&report, (&profile, are_dumps(findings)), target)
+            }
             false => write_html(&report, &[], target),
         };
     }

@@ -26,10 +26,15 @@ fn judged(names: &[&str]) -> (serde_json::Value, DumpFindings) {
 
 /// The verdict on a text.
 fn verdict_on(text: &str) -> serde_json::Value {
+    judged_text(text).0
+}
+
+fn judged_text(text: &str) -> (serde_json::Value, DumpFindings) {
     let logs = [Recording::from_bytes("it.txt", text.as_bytes().to_vec()).unwrap()];
     let (filter, options) = (Filter::default(), ReportOptions::default());
     let findings = find(&logs, &filter, &options, &|_| {});
-    serde_json::to_value(Verdict::of(&findings)).unwrap()
+    let verdict = serde_json::to_value(Verdict::of(&findings)).unwrap();
+    (verdict, dump_findings(&findings).unwrap())
 }
 
 /// What is wrong with the verdict on a file, of which a line has the answer.
@@ -86,6 +91,8 @@ fn a_lock_that_moves_is_one_and_threads_that_do_not_are_told() {
 fn the_jvm_s_section_is_checked() {
     let (_, found) = judged(&["hotspot-7-deadlock.txt"]);
     assert_eq!(found.told_deadlocked, 3);
+    // Its stacks are those of threads that stand above.
+    assert_eq!(found.threads, 11);
     let [deadlock] = &found.deadlocks[..] else { panic!("{:?}", found.deadlocks) };
     let names: Vec<&str> = deadlock.threads.iter().map(|it| it.thread.as_str()).collect();
     assert_eq!((names, deadlock.behind), (vec!["Thread-97", "Thread-1"], 5));
@@ -123,6 +130,7 @@ fn thread(name: &str, nth: u32, what: &str, lines: &[&str]) -> String {
     let state = match what {
         "waiting for monitor entry" => "BLOCKED (on object monitor)",
         "waiting on condition" => "WAITING (parking)",
+        "in Object.wait()" => "WAITING (on object monitor)",
         _ => "RUNNABLE",
     };
     let lines: String = lines.iter().map(|line| format!("\t{line}\n")).collect();
@@ -199,7 +207,7 @@ fn who_is_named_like_another_is_no_holder() {
         of(8, "R", "")
     );
     let verdict = verdict_on(&text);
-    assert_eq!((&verdict["kind"], &verdict["holder"]), (&"lock".into(), &"worker".into()));
+    assert_eq!((&verdict["kind"], &verdict["holder"]), (&"lock".into(), &"worker #8".into()));
     assert!(verdict["holder_own"].as_str().unwrap().contains("Worker.java:8"), "{verdict:#}");
 }
 
@@ -245,4 +253,210 @@ fn who_reads_from_outside_works_on_what_others_wait_for() {
         thread("worker", 2, "runnable", &worker),
     ];
     assert_eq!(verdict_on(&dump(&threads))["kind"], "outside");
+}
+
+#[test]
+fn who_runs_waits_for_nothing() {
+    // Right: four compute; what they say that they park for is what they had parked for.
+    let stale = [
+        "at acme.Solver.solve(Solver.java:38)",
+        "- parking to wait for  <0x0a> (a java.util.concurrent.ForkJoinPool)",
+        "at acme.Main.lambda$main$0(Main.java:5)",
+        "at java.util.concurrent.ForkJoinWorkerThread.run(ForkJoinWorkerThread.java:1)",
+    ];
+    let of = |nth| thread(&format!("ForkJoinPool-1-worker-{nth}"), nth, "runnable", &stale);
+    let (verdict, found) = judged_text(&dump(&(1..=4).map(of).collect::<Vec<_>>()));
+    assert_eq!((&verdict["kind"], &verdict["contended"]), (&"computes".into(), &0.into()));
+    assert!(found.blocked.is_empty() && found.crowds.is_empty(), "{found:?}");
+}
+
+/// Some tools leave out what threads park for.
+#[test]
+fn parks_without_a_line_are_told_by_their_frames() {
+    // Right: two wait for a lock, and nothing tells who has it; the pool's thread is idle.
+    let waits = [
+        "at jdk.internal.misc.Unsafe.park(Native Method)",
+        "at java.util.concurrent.locks.LockSupport.park(LockSupport.java:1)",
+        "at java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire(A.java:1)",
+        "at java.util.concurrent.locks.ReentrantLock.lock(ReentrantLock.java:1)",
+        "at acme.Ledger.post(Ledger.java:8)",
+    ];
+    let idle = [
+        "at jdk.internal.misc.Unsafe.park(Native Method)",
+        "at java.util.concurrent.LinkedBlockingQueue.take(LinkedBlockingQueue.java:1)",
+        "at java.util.concurrent.ThreadPoolExecutor.getTask(ThreadPoolExecutor.java:1)",
+        "at java.util.concurrent.ThreadPoolExecutor.runWorker(ThreadPoolExecutor.java:1)",
+    ];
+    let threads = [
+        thread("teller-1", 1, "waiting on condition", &waits),
+        thread("teller-2", 2, "waiting on condition", &waits),
+        thread("pool-1-thread-1", 3, "waiting on condition", &idle),
+    ];
+    let (verdict, found) = judged_text(&dump(&threads));
+    assert_eq!((&verdict["kind"], &verdict["contended"]), (&"lock".into(), &2.into()));
+    assert_eq!((&verdict["holder"], &verdict["certainty"]), (&"".into(), &"inferred".into()));
+    assert!(verdict["lines"].to_string().contains("does not tell who has it"), "{verdict:#}");
+    assert_eq!(found.idle.iter().map(|it| it.count).sum::<u64>(), 1);
+}
+
+#[test]
+fn who_waits_for_a_monitor_does_not_own_it() {
+    // Right: two wait for the stream, which the first writer has; it waits for the buffer, though
+    // it says "locked" of that, and nothing tells who has it.
+    let first = [
+        "at acme.Buffer.write(Buffer.java:94)",
+        "- locked <0x0b> (a acme.Buffer)",
+        "at acme.Frame.writeTo(Frame.java:185)",
+        "- locked <0x0a> (a acme.Stream)",
+    ];
+    let others =
+        ["at acme.Handler.write(Handler.java:190)", "- waiting to lock <0x0a> (a acme.Stream)"];
+    let blocked = "waiting for monitor entry";
+    let threads = [
+        thread("writer-1", 1, blocked, &first),
+        thread("writer-2", 2, blocked, &others),
+        thread("writer-3", 3, blocked, &others),
+    ];
+    let (verdict, found) = judged_text(&dump(&threads));
+    let of = |class: &str| found.blocked.iter().find(|it| it.class == class).unwrap();
+    assert_eq!((of("acme.Stream").waiters, of("acme.Buffer").waiters), (2, 1));
+    assert_eq!(of("acme.Stream").holders[0].thread, "writer-1");
+    assert!(of("acme.Stream").holders[0].is_blocked && of("acme.Buffer").holders.is_empty());
+    assert!(found.deadlocks.is_empty());
+    assert_eq!(verdict["kind"], "lock");
+}
+
+#[test]
+fn who_enters_again_after_a_wait_waits_for_nobody() {
+    // Right: three wait for work, two of them notified at once, and nobody has the monitor.
+    let waits = [
+        "at java.lang.Object.wait(Native Method)",
+        "- waiting on <0x0a> (a acme.Queue)",
+        "at acme.Queue.take(Queue.java:7)",
+        "- waiting to re-lock in wait() <0x0a> (a acme.Queue)",
+        "at acme.Worker.run(Worker.java:3)",
+    ];
+    let threads = [
+        thread("worker-1", 1, "in Object.wait()", &waits),
+        thread("worker-2", 2, "waiting for monitor entry", &waits),
+        thread("worker-3", 3, "waiting for monitor entry", &waits),
+    ];
+    let (verdict, found) = judged_text(&dump(&threads));
+    assert!(found.blocked.is_empty(), "{:?}", found.blocked);
+    assert_eq!((&verdict["kind"], &verdict["holder"]), (&"idle".into(), &"".into()));
+}
+
+#[test]
+fn circles_through_a_pool_are_found() {
+    // Right: all threads of the pool wait for tasks that only its threads could run.
+    let waits = [
+        "at jdk.internal.misc.Unsafe.park(Native Method)",
+        "- parking to wait for  <0x0a> (a java.util.concurrent.FutureTask)",
+        "at java.util.concurrent.FutureTask.awaitDone(FutureTask.java:1)",
+        "at java.util.concurrent.FutureTask.get(FutureTask.java:1)",
+        "at acme.Import.all(Import.java:40)",
+        "at acme.Import.run(Import.java:30)",
+        "at java.util.concurrent.ThreadPoolExecutor.runWorker(ThreadPoolExecutor.java:1)",
+    ];
+    let of = |nth| thread(&format!("pool-1-thread-{nth}"), nth, "waiting on condition", &waits);
+    let now = dump(&(1..=4).map(of).collect::<Vec<_>>());
+    let later = now.replace("10:11:12", "10:11:22");
+    let verdict = verdict_on(&format!("{now}JNI global refs: 1\n\n{later}"));
+    assert_eq!(
+        (&verdict["kind"], &verdict["advice"]),
+        (&"nobody-answers".into(), &"separate-pool".into())
+    );
+}
+
+#[test]
+fn owners_that_are_not_in_the_file_are_inferred_or_unknown() {
+    // Right: the reader is beyond the call in which the writer waits, or nobody is.
+    let waits = [
+        "at jdk.internal.misc.Unsafe.park(Native Method)",
+        "- parking to wait for  <0x0a> (a java.util.concurrent.locks.ReentrantReadWriteLock$NonfairSync)",
+        "at java.util.concurrent.locks.ReentrantReadWriteLock$WriteLock.lock(R.java:1)",
+        "at acme.Index.update(Index.java:20)",
+    ];
+    let with = |line: u32| {
+        let reader = format!("at acme.Index.update(Index.java:{line})");
+        let threads = [
+            thread("writer", 1, "waiting on condition", &waits),
+            thread("reader", 2, "runnable", &["at acme.Disk.read(Disk.java:1)", &reader]),
+        ];
+        judged_text(&dump(&threads))
+    };
+    let (verdict, found) = with(21);
+    assert_eq!((&verdict["holder"], &verdict["certainty"]), (&"reader".into(), &"inferred".into()));
+    assert_eq!(found.blocked[0].holders[0].known_by, "beyond-the-call");
+    assert!(verdict["lines"].to_string().contains("seems to have it"), "{verdict:#}");
+    let (verdict, found) = with(19);
+    assert_eq!((&verdict["holder"], found.blocked[0].holders.len()), (&"".into(), 0));
+    assert!(verdict["lines"].to_string().contains("does not tell who has it"), "{verdict:#}");
+}
+
+#[test]
+fn threads_of_one_name_are_told_apart() {
+    // Right: of three "worker", the second has what the others wait for.
+    let waits = ["at acme.Ledger.post(Ledger.java:8)", "- waiting to lock <0x0b> (a acme.Ledger)"];
+    let has = ["at acme.Ledger.post(Ledger.java:9)", "- locked <0x0b> (a acme.Ledger)"];
+    let blocked = "waiting for monitor entry";
+    let threads = [
+        thread("worker", 11, blocked, &waits),
+        thread("worker", 12, "runnable", &has),
+        thread("worker", 13, blocked, &waits),
+        thread("other", 14, "runnable", &["at acme.Other.run(Other.java:1)"]),
+    ];
+    let (verdict, found) = judged_text(&dump(&threads));
+    assert_eq!((&verdict["holder"], &verdict["contended"]), (&"worker #12".into(), &2.into()));
+    assert_eq!(found.blocked[0].threads, ["worker #11", "worker #13"]);
+    // JDK 7 and earlier number none.
+    let unnumbered = dump(&threads).replace(" #11", "").replace(" #12", "").replace(" #13", "");
+    let (verdict, found) = judged_text(&unnumbered);
+    assert_eq!(verdict["holder"], "worker (2)");
+    assert_eq!(found.blocked[0].threads, ["worker", "worker (3)"]);
+}
+
+#[test]
+fn locks_of_one_class_and_place_are_told_apart() {
+    // Right: three wait for the ledger that the first holder has, one for the other's.
+    let at = "at acme.Ledger.post(Ledger.java:8)";
+    let waits = |lock: &str| format!("- waiting to lock <0x0{lock}> (a acme.Ledger)");
+    let has = |lock: &str| format!("- locked <0x0{lock}> (a acme.Ledger)");
+    let blocked = "waiting for monitor entry";
+    let mut threads: Vec<String> = [(1, "b"), (2, "a"), (3, "a"), (4, "a"), (5, "c")]
+        .map(|(nth, lock)| thread(&format!("teller-{nth}"), nth, blocked, &[at, &waits(lock)]))
+        .into();
+    for (nth, lock) in [(7, "a"), (8, "b")] {
+        let lines = ["at acme.Ledger.write(Ledger.java:9)", &has(lock)];
+        threads.push(thread(&format!("holder-{nth}"), nth, "runnable", &lines));
+    }
+    let (verdict, found) = judged_text(&dump(&threads));
+    let rows: Vec<(u64, u64, usize)> =
+        found.blocked.iter().map(|it| (it.waiters, it.in_dumps, it.holders.len())).collect();
+    assert_eq!(rows, [(3, 1, 1), (1, 1, 1), (1, 1, 0)]);
+    assert_eq!((&verdict["holder"], &verdict["contended"]), (&"holder-7".into(), &3.into()));
+}
+
+#[test]
+fn a_pool_that_few_wait_for_is_told() {
+    // The published answer: 2 wait for a session of the pool, and 12 use one.
+    let (verdict, found) = judged(&["hotspot-11-adapter-1.txt"]);
+    assert_eq!((&verdict["kind"], &verdict["contended"]), (&"wait".into(), &2.into()));
+    let pool = found.crowds.iter().find(|it| it.is_pool).unwrap();
+    assert_eq!(pool.holders.len(), 12);
+    // Right: one computes, and may have nothing to do with it.
+    let waits = [
+        "at jdk.internal.misc.Unsafe.park(Native Method)",
+        "- parking to wait for  <0x0a> (a java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject)",
+        "at org.apache.commons.pool2.impl.GenericObjectPool.borrowObject(GenericObjectPool.java:441)",
+        "at acme.Order.order(Order.java:20)",
+    ];
+    let threads = [
+        thread("asker", 1, "waiting on condition", &waits),
+        thread("solver", 2, "runnable", &["at acme.Solver.solve(Solver.java:1)"]),
+    ];
+    let verdict = verdict_on(&dump(&threads));
+    assert_eq!(verdict["kind"], "computes");
+    let lines = verdict["lines"].to_string();
+    assert!(lines.contains("1 thread waits for an object of a pool in"), "{lines}");
 }

@@ -58,6 +58,7 @@ pub fn report(sections: Vec<Shown>) -> Report {
         duration_ns: Some(12_345_678_901),
         threshold_ns: Some(10_000),
         is_summed: false,
+        dumps: 0,
         has_modes: true,
         is_attached: false,
         processors: Some(2),

@@ -209,6 +209,24 @@ pub fn many(waits: u64) -> Recording {
     finish(log, "many.log")
 }
 
+/// A thread that was there before the log began, for which 0 stands, waits for one that came later.
+pub fn lives() -> Recording {
+    let mut log = begin("com.acme.Lives", &[("mode", "contention")], 0);
+    let class = log.class("com/acme/Lives", "Lives.java").unwrap();
+    let run = log.method(class, "run", "()V", 5).unwrap();
+    let stack = log.stack(0, run, 7).unwrap();
+    let lock = log.lock(class).unwrap();
+    let site = log.site(WaitKind::Monitor, stack, lock).unwrap();
+    let [before, later] =
+        [(1, "before"), (12, "later")].map(|(id, name)| log.thread(id, name, "main", 0).unwrap());
+    log.span(before, 0, START_NS + 90 * US).unwrap();
+    log.span(later, START_NS + 10 * US, START_NS + 80 * US).unwrap();
+    let wait = Wait { end_ns: START_NS + 60 * US, wait_ns: 40 * US, site, ..Wait::default() };
+    let lane = log.lane(before);
+    log.wait(lane, Wait { owner: later, ..wait }).unwrap();
+    finish(log, "lives.log")
+}
+
 /// Logs, and what aggregating them gave.
 pub struct AggregatedLogs {
     pub logs: Vec<Recording>,

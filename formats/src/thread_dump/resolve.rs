@@ -30,7 +30,7 @@ pub(super) struct Resolved {
 pub(super) fn resolve(dump: &RawDump, frames: &FrameTable) -> Vec<Resolved> {
     let mut all: Vec<Resolved> =
         dump.threads.iter().map(|thread| StackReader { thread, frames }.resolve()).collect();
-    let people = ThreadIndex::new(dump);
+    let people = ThreadIndex::new(dump, &all);
     let holders = holders(&all);
     for (at, thread) in dump.threads.iter().enumerate() {
         let Some(it) = all.get_mut(at).filter(|it| it.kind.is_some()) else { continue };
@@ -64,43 +64,58 @@ fn holders(all: &[Resolved]) -> HashMap<RawLock, usize> {
 struct ThreadIndex<'d> {
     /// Whom the JVM's section on deadlocks names, by who waits, and for which address.
     by_told: HashMap<(&'d str, &'d str), &'d str>,
-    by_name: HashMap<&'d str, usize>,
+    /// Who waits as that section tells of its name.
+    listed: HashMap<&'d str, Vec<usize>>,
+    by_name: HashMap<&'d str, Vec<usize>>,
     by_id: HashMap<u64, usize>,
     by_tid: HashMap<&'d str, usize>,
 }
 
 impl<'d> ThreadIndex<'d> {
-    fn new(dump: &'d RawDump) -> ThreadIndex<'d> {
-        let (mut by_name, mut by_id) = (HashMap::new(), HashMap::new());
-        let mut by_told = HashMap::new();
+    fn new(dump: &'d RawDump, all: &[Resolved]) -> ThreadIndex<'d> {
+        let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
+        let mut listed: HashMap<&str, Vec<usize>> = HashMap::new();
+        let (mut by_told, mut by_id, mut by_tid) = (HashMap::new(), HashMap::new(), HashMap::new());
         for told in &dump.told {
             by_told.entry((&*told.thread, &*told.address)).or_insert(&*told.owner);
         }
-        let mut by_tid = HashMap::new();
         for (at, thread) in dump.threads.iter().enumerate() {
-            by_name.entry(thread.name.as_str()).or_insert(at);
+            let name = thread.name.as_str();
+            by_name.entry(name).or_default().push(at);
             by_id.extend(thread.id.map(|id| (id, at)));
             by_tid.entry(thread.tid.as_str()).or_insert(at);
+            let lock = all.get(at).and_then(|it| it.lock.as_ref());
+            if lock.is_some_and(|lock| by_told.contains_key(&(name, lock.address.as_str()))) {
+                listed.entry(name).or_default().push(at);
+            }
         }
-        ThreadIndex { by_told, by_name, by_id, by_tid }
+        ThreadIndex { by_told, listed, by_name, by_id, by_tid }
     }
 
     /// Who is said to have what a thread waits for.
     fn told(&self, at: usize, thread: &RawThread, lock: Option<&RawLock>) -> Option<usize> {
         let owner = match &thread.owner {
-            Some(RawOwner::Id(id)) => self.by_id.get(id),
-            Some(RawOwner::Name(name)) => self.by_name.get(name.as_str()),
-            Some(RawOwner::Tid(tid)) => self.by_tid.get(tid.as_str()),
+            Some(RawOwner::Id(id)) => self.by_id.get(id).copied(),
+            Some(RawOwner::Name(name)) => alone(self.by_name.get(name.as_str()), at),
+            Some(RawOwner::Tid(tid)) => self.by_tid.get(tid.as_str()).copied(),
             // Names may be used twice, so the address has to fit, too.
             None => {
                 let told = lock.and_then(|lock| {
                     self.by_told.get(&(thread.name.as_str(), lock.address.as_str()))
                 });
-                told.and_then(|owner| self.by_name.get(owner))
+                told.and_then(|&owner| {
+                    alone(self.listed.get(owner), at).or_else(|| alone(self.by_name.get(owner), at))
+                })
             }
         };
-        owner.copied().filter(|&owner| owner != at)
+        owner.filter(|&owner| owner != at)
     }
+}
+
+/// The only thread among these, besides the one that waits: of several none is known to be meant.
+fn alone(named: Option<&Vec<usize>>, waiter: usize) -> Option<usize> {
+    let mut others = named?.iter().copied().filter(|&at| at != waiter);
+    others.next().filter(|_| others.next().is_none())
 }
 
 /// Reads what stands with a thread.

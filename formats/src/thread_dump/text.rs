@@ -210,7 +210,10 @@ impl<'d, 'o> TextReader<'d, 'o> {
         } else if let Some(name) = inner.strip_prefix('"').and_then(|it| it.strip_suffix("\":")) {
             self.told = Some(ToldWait { thread: name.to_owned(), ..ToldWait::default() });
         } else if let Some(owner) = inner.strip_prefix("which is held by ") {
-            let owner = owner.trim().trim_start_matches('"').trim_end_matches('"');
+            // The name may end with a quotation mark of its own.
+            let owner = owner.trim();
+            let owner = owner.strip_prefix('"').unwrap_or(owner);
+            let owner = owner.strip_suffix('"').unwrap_or(owner);
             if let (Some(told), Some(dump)) = (self.told.take(), &mut self.dump) {
                 dump.told.push(ToldWait { owner: owner.to_owned(), ..told });
             }

@@ -287,9 +287,13 @@ impl RenderStyle {
         if let Some(option) = self.option_that_needs(Needs::Waits).or_else(shows_waits)
             && profile.lacks_waits
         {
+            let lack = match are_dumps {
+                true => "thread dumps do not tell how long threads waited",
+                false => "recorded without locks",
+            };
             return Err(Failure::new(format!(
-                "{}: recorded without locks; {option} needs a log of tyrion record --mode \
-                 contention, or contention+sample",
+                "{}: {lack}; {option} needs a log of tyrion record --mode contention, or \
+                 contention+sample",
                 names()
             )));
         }

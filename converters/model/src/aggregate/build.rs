@@ -209,6 +209,10 @@ impl<'a> ProfileBuilder<'a> {
             notes.unknown_below_ns = notes.unknown_below_ns.max(log.facts().threshold_ns);
             notes.unknown_thresholds += u64::from(!log.has_threshold());
         }
+        // The samples of a thread dump are its waits.
+        if !log.dumps().is_empty() {
+            return;
+        }
         let (kinds, withheld) = (self.filter.kinds, self.withheld);
         let pending = log.pending().iter().filter(|pending| {
             let (kind, stack) = (pending.kind, pending.stack);

@@ -41,6 +41,9 @@ pub struct LogFacts {
     /// Whether the log has only sums of waits, without times.
     #[serde(skip)]
     pub is_summed: bool,
+    /// How many thread dumps it has; 0 if it is no file of these.
+    #[serde(skip)]
+    pub dumps: u64,
     /// Whether its program can be recorded again in another mode.
     #[serde(skip)]
     pub has_modes: bool,
@@ -100,6 +103,7 @@ impl LogFacts {
             duration_ns: log.known_duration_ns(),
             threshold_ns: log.known_threshold_ns(),
             is_summed: facts.lacks.singles,
+            dumps: log.dumps().len() as u64,
             has_modes: has_modes(log),
             is_attached: facts.metadata("loaded") == Some("attached"),
             processors: processors(log),

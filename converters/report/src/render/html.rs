@@ -102,7 +102,11 @@ fn head(page: &mut String, report: &Report) -> fmt::Result {
 fn programs(logs: &[LogFacts]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for log in logs {
-        let name = if log.program.is_empty() { "a program" } else { &log.program };
+        let name = match (log.program.as_str(), log.dumps) {
+            ("", 0) => "a program",
+            ("", _) => "thread dumps",
+            (program, _) => program,
+        };
         if !names.contains(&name) {
             names.push(name);
         }
@@ -125,7 +129,11 @@ fn facts(log: &LogFacts) -> Vec<String> {
         log.pid.map(|pid| format!("pid {pid}")).unwrap_or_default(),
         harmless::name(&log.jvm).into_owned(),
         recorded,
-        if log.is_summed { "sums of waits".to_owned() } else { format!("{} mode", log.mode) },
+        match (log.dumps, log.is_summed) {
+            (0, true) => "sums of waits".to_owned(),
+            (0, false) => format!("{} mode", log.mode),
+            (dumps, _) => units::counted(dumps, "thread dump"),
+        },
         log.threshold_ns.map(|ns| format!("threshold {}", units::duration(ns))).unwrap_or_default(),
     ];
     if !log.complete {

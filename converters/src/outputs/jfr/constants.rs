@@ -372,10 +372,10 @@ impl<'p> ConstantPools<'p> {
         for &key in &keys {
             let Some(thread) = self.threads.get(key as usize - 1) else { continue };
             number(&mut out, key);
-            // What the system calls it, and its id there, the log does not tell; but something has
-            // to tell those apart that have no id of Java.
+            // What the system calls it, and its id there, the log does not tell; but Mission
+            // Control tells threads apart by that id alone.
             text_if_any(&mut out, "");
-            number(&mut out, if thread.java_id == 0 { key } else { 0 });
+            number(&mut out, key);
             text(&mut out, &thread.name);
             number(&mut out, thread.java_id);
             number(&mut out, thread.group);

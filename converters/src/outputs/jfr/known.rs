@@ -92,14 +92,18 @@ impl Recorder<'_, '_, '_> {
         let timeline = self.timeline;
         for (id, _) in log.definitions().threads().iter() {
             let Some(span) = log.definitions().thread_span(id) else { continue };
-            let started_ns = timeline.axis().at(run, span.started_ns);
-            self.event(id::THREAD_START, started_ns, |constants, out| {
-                let thread = constants.thread(timeline, (run, id));
-                number(out, thread);
-                number(out, 0);
-                number(out, thread);
-                number(out, 0);
-            })?;
+            // Who was there before has no event: viewers take the earliest of all for the
+            // recording's beginning.
+            if span.started_ns > log.start_ns() {
+                let started_ns = timeline.axis().at(run, span.started_ns);
+                self.event(id::THREAD_START, started_ns, |constants, out| {
+                    let thread = constants.thread(timeline, (run, id));
+                    number(out, thread);
+                    number(out, 0);
+                    number(out, thread);
+                    number(out, 0);
+                })?;
+            }
             let Some(ended_ns) = span.ended_ns else { continue };
             let ended_ns = timeline.axis().at(run, ended_ns.get());
             self.event(id::THREAD_END, ended_ns, |constants, out| {

@@ -24,6 +24,8 @@ pub(super) const TITLE: &str = "Flame graphs";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Flame {
     title: &'static str,
+    /// What the sums count, of one and of several, where they are no times.
+    counted: Option<[&'static str; 2]>,
     /// The number of frames in front of that which names the thread.
     thread_at: usize,
     /// The beginning of a line.
@@ -65,6 +67,11 @@ impl Flame {
         // The first lock is none.
         let locks = NameTable { names: vec![String::new()], ..NameTable::default() };
         Flame { title, thread_at, locks, ..Flame::default() }
+    }
+
+    /// The same of what is counted and has no duration; the words are for one and for several.
+    pub fn counting(self, of: [&'static str; 2]) -> Flame {
+        Flame { counted: Some(of), ..self }
     }
 
     /// Adds a line, `[thread];frame;frame;[kind] lock 123`; what is none is left out.
@@ -134,9 +141,18 @@ pub(super) fn write(page: &mut String, flames: &[Flame], program: &ProgramCode) 
     if flames.is_empty() {
         return Ok(());
     }
-    let means = "Stacks of threads that waited, that held locks and that were sampled; they are as \
-                 wide as the time that they stand for, and begin at the top. Frames that are not \
-                 the program's own are folded where they call one other alone.";
+    let means = match flames.iter().all(|flame| flame.counted.is_some()) {
+        true => {
+            "Stacks of the threads in all dumps; they are as wide as they are many, and begin at \
+             the top. Frames that are not the program's own are folded where they call one other \
+             alone."
+        }
+        false => {
+            "Stacks of threads that waited, that held locks and that were sampled; they are as \
+             wide as the time that they stand for, and begin at the top. Frames that are not the \
+             program's own are folded where they call one other alone."
+        }
+    };
     let advice = "A click on a frame widens it, one on folded frames opens them; so does Enter on one that the arrow keys have \
                   reached, and Escape shows all again.";
     begin_section(page, ID, TITLE, means, advice)?;
@@ -187,6 +203,19 @@ mod tests {
         assert_eq!(flame.locks.names, ["", "[monitor] C (D)"]);
         assert_eq!(flame.nodes, [(0, 0), (1, 1), (2, 2)]);
         assert_eq!(flame.sums, HashMap::from([((3, 0, 1), 7), ((1, 1, 0), 1)]));
+    }
+
+    #[test]
+    fn what_has_no_duration_is_counted() {
+        let mut flame = Flame::new("Threads", 1).counting(["thread", "threads"]);
+        let _ = flame.write_all(b"[blocked];[main];x 2\n");
+        let (mut page, program) = (String::new(), ProgramCode::named(&["x"]));
+        write(&mut page, &[flame], &program).unwrap();
+        assert!(page.contains("as wide as they are many") && !page.contains("the time"), "{page}");
+        assert!(
+            page.contains("&quot;counted&quot;:[&quot;thread&quot;,&quot;threads&quot;]"),
+            "{page}"
+        );
     }
 
     #[test]

@@ -111,7 +111,9 @@
       const frames = node ? chain(node) : [node];
       return frames.length > 1 ? foldedName(frames) : labels[node];
     };
-    const words = node => nameOf(node) + ', ' + duration(whole[node]) + ', '
+    const amount = value => (data.counted
+      ? value.toLocaleString('en') + ' ' + data.counted[value === 1 ? 0 : 1] : duration(value));
+    const words = node => nameOf(node) + ', ' + amount(whole[node]) + ', '
       + percent(whole[node], whole[0]);
     function tell(node) {
       const hits = text ? ' · ' + percent(matched(), whole[0]) + ' matches “' + text + '”' : '';

@@ -194,24 +194,28 @@ struct LockNow<'d, 'a> {
 }
 
 /// The locks that threads wait for. Addresses move between dumps, so a lock is one over a
-/// series by its class, its name and where it is waited for.
+/// series by its class, its name and where it is waited for; of several in a dump, the one with
+/// most waiters is the same as that of another dump, and so on.
 fn blocked(dumps: &[SeenDump<'_>]) -> Vec<BlockedOn> {
-    let mut all: BTreeMap<(String, String, String), BlockedOn> = BTreeMap::new();
+    let mut all: BTreeMap<(String, String, String, usize), BlockedOn> = BTreeMap::new();
     for dump in dumps {
-        let mut locks: BTreeMap<(u32, u32), LockNow<'_, '_>> = BTreeMap::new();
+        let mut locks: BTreeMap<(u32, &str), LockNow<'_, '_>> = BTreeMap::new();
         for thread in dump.threads.iter().filter(|it| it.is_blocked()) {
-            // Of a lock that is not known, each waiter waits for one of its own.
-            let nobody = if thread.dumped.lock == 0 { thread.dumped.thread } else { 0 };
-            let now = locks.entry((thread.dumped.lock, nobody));
+            // What is not known is one lock where it is waited for at one place.
+            let place = if thread.dumped.lock == 0 { &*thread.stack.place } else { "" };
+            let now = locks.entry((thread.dumped.lock, place));
             let now = now.or_insert_with(|| LockNow { dump, waiters: Vec::new() });
             now.waiters.push(thread);
         }
-        for now in locks.into_values() {
+        let mut locks: Vec<LockNow<'_, '_>> = locks.into_values().collect();
+        locks.sort_by_key(|now| Reverse(now.waiters.len()));
+        let mut alike: HashMap<(String, String, String), usize> = HashMap::new();
+        for now in locks {
             let Some(first) = now.waiters.first() else { continue };
             let (class, name) = first.lock();
             let key = (class, name, first.stack.place.clone());
-            let row = all.entry(key).or_default();
-            row.seen(&now);
+            let nth = *alike.entry(key.clone()).and_modify(|nth| *nth += 1).or_insert(0);
+            all.entry((key.0, key.1, key.2, nth)).or_default().seen(&now);
         }
     }
     let mut all: Vec<BlockedOn> = all.into_values().collect();

@@ -4,7 +4,7 @@ use crate::{
     Findings,
     findings::{names::is_machinery, program::ProgramCode, thread_group},
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use tyrion_formats::{DumpedThread, HolderSource, Noted, Recording, ThreadDump};
 use tyrion_model::{
     describe::Names,
@@ -98,6 +98,9 @@ const TAKES_DUMPS: [&str; 3] = ["dumpThread", "dumpAllThreads", "getAllStackTrac
 pub(super) struct SeenThread<'a> {
     /// The same in all dumps for one thread.
     pub(super) thread: usize,
+    /// Whether a dump has several of its name, and which of these it is, from 1.
+    has_namesakes: bool,
+    nth: usize,
     pub(super) log: &'a Recording,
     pub(super) dumped: &'a DumpedThread,
     pub(super) state: State,
@@ -350,7 +353,20 @@ impl SeenThread<'_> {
         !self.stack.loops && !self.stack.meets && self.dumped.kind != Some(WaitKind::Semaphore)
     }
 
+    /// Its name, and what tells it from others of that name.
     pub(super) fn name(&self) -> String {
+        let name = self.plain_name();
+        if !self.has_namesakes {
+            return name;
+        }
+        match self.log.definitions().threads().get(self.dumped.thread).map(|it| it.java_id) {
+            Some(id) if id < UNNUMBERED => format!("{name} #{id}"),
+            _ if self.nth == 1 => name,
+            _ => format!("{name} ({})", self.nth),
+        }
+    }
+
+    fn plain_name(&self) -> String {
         Names(self.log).thread(self.dumped.thread)
     }
 
@@ -361,11 +377,11 @@ impl SeenThread<'_> {
 
     /// Whether the JDK has begun it for virtual threads, which this dump may not show.
     pub(super) fn is_of_virtual(&self) -> bool {
-        OF_VIRTUAL.contains(&self.name().as_str())
+        OF_VIRTUAL.contains(&self.plain_name().as_str())
     }
 
     pub(super) fn group(&self) -> String {
-        thread_group(&self.name())
+        thread_group(&self.plain_name())
     }
 
     /// Class and name of what it waits for.
@@ -415,26 +431,37 @@ impl StackBook {
 pub(super) fn series<'a>(findings: &Findings<'a>, book: &'a StackBook) -> Vec<SeenDump<'a>> {
     let mut keys: HashMap<(String, u64, usize), usize> = HashMap::new();
     let mut dumps: Vec<SeenDump<'a>> = Vec::new();
+    let mut namesakes: HashSet<String> = HashSet::new();
     for (run, log) in findings.logs.iter().enumerate() {
         let reader = StateReader::new(log);
         for dump in log.dumps() {
             let mut counts: HashMap<(String, u64), usize> = HashMap::new();
+            let mut names: HashMap<String, usize> = HashMap::new();
             let mut threads = Vec::new();
             for dumped in &dump.threads {
                 let name = Names(log).thread(dumped.thread);
+                let nth = *names.entry(name.clone()).and_modify(|nth| *nth += 1).or_insert(1);
+                if nth > 1 {
+                    namesakes.insert(name.clone());
+                }
                 let id = log.definitions().threads().get(dumped.thread).map(|it| it.java_id);
                 let key = (name, id.filter(|&id| id < UNNUMBERED).unwrap_or(0));
-                let nth = counts.entry(key.clone()).or_default();
-                *nth += 1;
+                let of_key = counts.entry(key.clone()).or_default();
+                *of_key += 1;
                 let next = keys.len();
-                let thread = *keys.entry((key.0, key.1, *nth)).or_insert(next);
+                let thread = *keys.entry((key.0, key.1, *of_key)).or_insert(next);
                 let Some(stack) = book.0.get(&(run, dumped.stack)) else { continue };
                 let state = state(&reader, dump.at_ns, dumped, stack);
-                threads.push(SeenThread { thread, log, dumped, state, stack });
+                let has_namesakes = false;
+                let it = SeenThread { thread, has_namesakes, nth, log, dumped, state, stack };
+                threads.push(it);
             }
             let ids = threads.iter().enumerate().map(|(at, it)| (it.dumped.thread, at));
             dumps.push(SeenDump { dump, by_id: ids.collect(), threads });
         }
+    }
+    for thread in dumps.iter_mut().flat_map(|dump| &mut dump.threads) {
+        thread.has_namesakes = namesakes.contains(&thread.plain_name());
     }
     if dumps.iter().all(|dump| dump.dump.wall_ns.is_some()) {
         dumps.sort_by_key(|dump| dump.dump.wall_ns);

@@ -47,6 +47,8 @@ pub(super) fn verdict(findings: &Findings<'_>) -> Option<Verdict> {
         of_lock(&mut verdict, lock, &found);
     } else if let Some((crowd, full)) = served(&found, findings) {
         of_served(&mut verdict, crowd, &full);
+    } else if let Some(pool) = crowd.filter(|it| it.is_pool) {
+        of_pool(&mut verdict, pool, &found, findings);
     } else if let Some(crowd) = crowd {
         of_crowd(&mut verdict, crowd, &found);
     } else {
@@ -401,11 +403,11 @@ fn of_pool(
         let many = pool.holders.len() as u64;
         let names: Vec<String> = pool.holders.iter().map(|it| it.thread.clone()).collect();
         verdict.lines.push(format!(
-            "{} {} to have its objects: {} {} in {}.",
+            "{} {} to have its objects: {} is {} in {}.",
             some(&names, many),
             verb(many, "seems", "seem"),
             name(&first.thread),
-            if first.is_blocked { "is blocked" } else { first.state },
+            if first.is_blocked { "blocked" } else { first.state },
             at(&first.place)
         ));
     }
@@ -503,6 +505,7 @@ fn of_work(verdict: &mut Verdict, found: &DumpFindings) {
         (verdict.kind, verdict.advice) = (Kind::Idle, Advice::Nothing);
         verdict.lines.push("All threads wait for work, or sleep: it was idle.".to_owned());
     }
+    others(verdict, found);
 }
 
 /// Whether the threads hardly used a processor from the first dump to the last; not if the dumps

@@ -26,6 +26,8 @@ const OTHER_LOCKS: &str = "[other] locks";
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct PrunedFlame<'a> {
     title: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counted: Option<[&'static str; 2]>,
     frames: Vec<&'a str>,
     /// Which of the frames are of the program's own code.
     own: Vec<usize>,
@@ -86,6 +88,7 @@ impl<'a> PrunedFlame<'a> {
                 };
                 return PrunedFlame {
                     title: flame.title,
+                    counted: flame.counted,
                     frames: kept.frames,
                     own: Vec::new(),
                     threads,
