@@ -8,6 +8,7 @@
 //! [`JdkClass`] names the JDK's classes that [`waits`] and [`locks`] are about, [`probe`] the
 //! methods that probes call.
 
+mod aim;
 mod filters;
 mod jdk;
 pub mod locks;
@@ -16,6 +17,7 @@ pub mod program;
 pub mod taking;
 pub mod waits;
 
+pub use aim::{Aim, CodeName};
 pub use filters::Filters;
 pub use jdk::JdkClass;
 pub use program::{ClassPlan, Front, LeftMethod, Place, PlanOptions, Why};

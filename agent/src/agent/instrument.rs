@@ -9,9 +9,9 @@ use crate::{
         setup,
     },
     message::say,
-    options::{Parks, TraceOptions},
+    options::Parks,
     recorder::Recorder,
-    trace::{self, Trace},
+    trace::{self, Chosen, Trace},
 };
 use jvmti_bindings::sys::{jni::JNIEnv, jvmti};
 use std::{
@@ -74,24 +74,24 @@ impl Probes {
     };
 }
 
-/// Has waits seen, and acquisitions where `trace_options` are given. What cannot be
+/// Has waits seen, and acquisitions where `chosen` says which. What cannot be
 /// is said and left out: monitors are recorded without any probes.
 pub fn add_probes(
     contention: &'static Contention,
     probes: &mut Probes,
     parks: Parks,
-    trace_options: Option<&TraceOptions>,
+    chosen: Option<Chosen<'_>>,
     env: *mut JNIEnv,
 ) {
     // SAFETY: `env` is the current thread's, and this is called in a native frame
     // that lasts longer.
     let java = unsafe { Java::new(env) };
-    if std::mem::take(&mut probes.lacks_waits) && trace_options.is_none() {
+    if std::mem::take(&mut probes.lacks_waits) && chosen.is_none() {
         let _ = contention.recorder().ti().set_event(HOOK, true);
         add_probes_of_waits(contention.recorder(), java);
         leave_hook(contention.recorder().ti(), probes);
     }
-    let wants_trace = trace_options.filter(|_| !probes.trace);
+    let wants_trace = chosen.filter(|_| !probes.trace);
     if wants_trace.is_none() && probes.waits {
         return;
     }
@@ -115,15 +115,17 @@ pub fn add_probes(
         }
     }
     let _ = recorder.ti().set_event(HOOK, true);
-    if let Some(options) = wants_trace {
-        match trace::prepare(recorder, options, contention.notes_wakers(), env) {
+    if let Some(chosen) = wants_trace {
+        match trace::prepare(recorder, chosen, contention.notes_wakers(), env) {
             // The hook stays on, for classes that are loaded later.
             Ok(trace) => {
                 (probes.trace, probes.loading, probes.can_be_lost) = (true, true, false);
                 LOADING.store(true, Relaxed);
                 contention.observe_with(trace);
-                // The probes see parks from the moment they are there.
-                hooks::leave_parks();
+                if chosen.filters().wants_locks() {
+                    // The probes see parks from the moment they are there.
+                    hooks::leave_parks();
+                }
                 probes.newcomers = Some(0);
                 return trace.add_probes(env);
             }
@@ -145,13 +147,16 @@ fn add_probes_of_waits(recorder: &Recorder, java: Java) {
 }
 
 /// Takes the probes of trace mode back, which is off: all classes that have some are what
-/// their files say, until probes are wanted again.
-pub fn take_back(probes: &mut Probes, trace: &Trace, env: *mut JNIEnv) {
+/// their files say, until probes are wanted again. Returns whether none has any left.
+pub fn take_back(probes: &mut Probes, trace: &Trace, env: *mut JNIEnv) -> bool {
     follow_loading(probes, trace, env, false);
     // What passes while there is no hook gets none.
     let _ = trace.recorder().ti().set_event(HOOK, false);
-    trace.take_probes(env);
-    (probes.lacks_waits, probes.lacks_trace, probes.can_be_lost) = (true, true, false);
+    let are_gone = trace.take_probes(env);
+    // Together with those of locks, the JDK's classes have lost those of waits.
+    probes.lacks_waits |= trace.wants_locks();
+    (probes.lacks_trace, probes.can_be_lost) = (true, false);
+    are_gone
 }
 
 /// Has trace mode look at the classes that are loaded from now on, or not. What it
@@ -161,8 +166,11 @@ pub fn follow_loading(probes: &mut Probes, trace: &Trace, env: *mut JNIEnv, on: 
         return;
     }
     if !on {
-        // First: what is loaded from then on may get by.
-        trace.remember_classes(env);
+        if trace.wants_all_locks() {
+            // First: what is loaded from then on may get by. Where single locks were traced,
+            // all classes get their probes anew in any case.
+            trace.remember_classes(env);
+        }
         probes.newcomers = None;
         trace.forget_newcomers();
     } else {
@@ -190,13 +198,13 @@ pub fn choose_classes(
     probes: &mut Probes,
     trace: &Trace,
     env: *mut JNIEnv,
-    options: &TraceOptions,
+    chosen: Chosen<'_>,
 ) {
     if probes.loading && probes.newcomers.is_some() {
         // Those that have come by now would be taken for known ones below.
         trace.add_probes_to_newcomers(env, false);
     }
-    if trace.choose_classes(options) && probes.loading {
+    if trace.choose_classes(chosen) && probes.loading {
         // A class that the JVM is reading now may have passed the hook before.
         trace.expect_newcomers();
         trace.follow_filters(env);

@@ -1,0 +1,212 @@
+//! `mode=auto`: finds the locks that cost much, and has them traced for a while.
+//!
+//! A thread of the agent's own looks again and again at which threads wait for which locks,
+//! as [`cost`] adds up, and so costs nothing while a thread waits. Locks that cost more than
+//! the limit are traced until [`certainty`] says that their holds are known, or the time is
+//! over; afterwards they are known, and left alone.
+
+mod certainty;
+mod cost;
+
+use super::{hooks, running};
+use crate::{
+    clock,
+    jvm::Vm,
+    message::say,
+    recorder::{Recorder, Sought, threads::Contending},
+    spawn::{NoThread, thread},
+    sync::lock,
+    trace,
+};
+use cost::{Costs, Window};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+use tyrion_plan::{Aim, CodeName, Place};
+use tyrion_wire::WaitKind;
+
+/// So many looks are taken of each window.
+const LOOKS: u64 = 200;
+/// Between two looks.
+const LEAST: Duration = Duration::from_millis(1);
+const MOST: Duration = Duration::from_millis(50);
+/// While nothing can be aimed at.
+const REST: Duration = Duration::from_millis(200);
+/// So many locks are traced at a time.
+const LOCKS: usize = 8;
+
+/// Why this JVM's classes are left as they are, if they are.
+static OBSTACLE: Mutex<Option<&'static str>> = Mutex::new(None);
+
+/// Notes why this JVM's classes must be left as they are.
+pub fn must_not(reason: &'static str) {
+    lock(&OBSTACLE).get_or_insert(reason);
+}
+
+/// Has a thread see to it that locks are traced that cost much, unless one does, or classes
+/// have to be left as they are; the user is told that once.
+pub fn watch(vm: Vm) -> Result<(), NoThread> {
+    static WATCHED: AtomicBool = AtomicBool::new(false);
+    if WATCHED.swap(true, Relaxed) {
+        return Ok(());
+    }
+    if let Some(reason) = lock(&OBSTACLE).or_else(hooks::why_classes_stay) {
+        say(&format!("mode=auto records waits alone: {reason}"));
+        return Ok(());
+    }
+    thread("tyrion-aim", move || {
+        while let Some(recorder) = running::recorder().filter(|it| !it.log().is_closed()) {
+            if running::may_aim(recorder) {
+                Watch::new(vm, recorder).run();
+            } else {
+                take_back_what_is_left(vm, recorder);
+                std::thread::sleep(REST);
+            }
+        }
+    })
+}
+
+/// Takes back what a JVM without memory has kept.
+fn take_back_what_is_left(vm: Vm, recorder: &'static Recorder) {
+    if running::has_left() {
+        // If it fails, it is tried again.
+        vm.with_thread(|env| running::take_back_what_is_left(recorder, env).is_ok());
+    }
+}
+
+/// Watches as long as recording is on.
+struct Watch {
+    vm: Vm,
+    recorder: &'static Recorder,
+    /// The locks that have been traced.
+    known: BTreeSet<CodeName>,
+}
+
+impl Watch {
+    fn new(vm: Vm, recorder: &'static Recorder) -> Watch {
+        Watch { vm, recorder, known: BTreeSet::new() }
+    }
+
+    fn run(&mut self) {
+        while self.may_go_on() {
+            let Some(costs) = self.one_window() else { return };
+            let limit_percent = running::auto().percent;
+            let guilty = costs.guilty(limit_percent, &self.known, LOCKS);
+            if !guilty.is_empty() {
+                self.aim(&guilty);
+            }
+        }
+    }
+
+    fn may_go_on(&self) -> bool {
+        running::may_aim(self.recorder) && !self.recorder.log().is_closed()
+    }
+
+    /// What waits cost in one window; `None` if recording ends meanwhile.
+    fn one_window(&self) -> Option<Costs> {
+        let begun = Window::begin();
+        let mut costs = Costs::default();
+        let mut last_ns = begun.mono_ns;
+        loop {
+            let after = running::auto().after;
+            let after_ns = u64::try_from(after.as_nanos()).unwrap_or(u64::MAX);
+            std::thread::sleep(Duration::from_nanos(after_ns / LOOKS).clamp(LEAST, MOST));
+            if !self.may_go_on() {
+                return None;
+            }
+            take_back_what_is_left(self.vm, self.recorder);
+            let now_ns = clock::now_ns();
+            self.look(&mut costs, now_ns.saturating_sub(last_ns));
+            last_ns = now_ns;
+            if now_ns.saturating_sub(begun.mono_ns) >= after_ns {
+                costs.end(&begun, &Window::begin());
+                return Some(costs);
+            }
+        }
+    }
+
+    /// Adds what is waited for at this moment, which stands for some time.
+    fn look(&self, costs: &mut Costs, span_ns: u64) {
+        for Contending { thread, wait, .. } in self.recorder.threads().contending() {
+            if thread.excluded {
+                continue;
+            }
+            // One that is not known can be guilty, but not be traced.
+            let place = wait.kind.has_owner().then(|| self.place(wait.place)).flatten();
+            costs.add(place, (wait.place, wait.lock), span_ns);
+        }
+    }
+
+    fn place(&self, number: u32) -> Option<Place> {
+        self.recorder.places().with(number, |place, _| Some(place.clone()))
+    }
+
+    /// Traces locks until they are known.
+    fn aim(&mut self, guilty: &[cost::Guilty]) {
+        let mut aim = Aim::default();
+        for place in guilty.iter().flat_map(|it| &it.places) {
+            aim.add(place);
+            let sought = Sought {
+                name: place.taken.name.clone(),
+                class: place.class.clone(),
+                is_monitor: place.taken.kind == WaitKind::Monitor,
+            };
+            let holders = self.recorder.holders_of(&sought);
+            holders.iter().for_each(|class| aim.add_class(class));
+        }
+        let names: Vec<String> = guilty.iter().map(|it| it.name.to_string()).collect();
+        let names = names.join(";");
+        let aim = Arc::new(aim);
+        let begun = self.vm.with_thread(|env| running::aim(self.recorder, env, &aim, names));
+        match begun {
+            Some(Ok(true)) => {
+                self.await_certainty(guilty);
+                self.end();
+            }
+            Some(Err(reason)) => say(&format!("mode=auto: {reason}")),
+            Some(Ok(false)) | None => {}
+        }
+        // What cannot be traced now is not tried again and again.
+        self.known.extend(guilty.iter().flat_map(|it| it.names.iter().cloned()));
+    }
+
+    /// Waits until it is known well how long these locks are held, or the time is over.
+    fn await_certainty(&self, guilty: &[cost::Guilty]) {
+        let begun_ns = clock::now_ns();
+        while self.may_go_on() && running::is_aimed() {
+            let auto = running::auto();
+            let passed = Duration::from_nanos(clock::now_ns().saturating_sub(begun_ns));
+            if passed >= auto.at_most || passed >= auto.after && self.is_certain(guilty) {
+                return;
+            }
+            let pause = (auto.after / 10).min(auto.at_most.saturating_sub(passed));
+            std::thread::sleep(pause.clamp(LEAST, REST));
+        }
+    }
+
+    fn is_certain(&self, guilty: &[cost::Guilty]) -> bool {
+        let Some(trace) = trace::active() else { return false };
+        let measured = trace.measured();
+        guilty.iter().all(|it| {
+            let of_lock = measured.iter().filter(|found| {
+                let name = |place: &Place, _| CodeName::of(&place.class, &place.taken);
+                let name = self.recorder.places().with(found.place, name);
+                name.is_some_and(|name| it.names.contains(&name))
+            });
+            certainty::is_certain(of_lock.map(|found| &found.histogram))
+        })
+    }
+
+    /// Takes the probes back.
+    fn end(&self) {
+        let ended = self.vm.with_thread(|env| running::end_aim(self.recorder, env));
+        if let Some(Err(reason)) = ended {
+            say(&format!("mode=auto: {reason}"));
+        }
+    }
+}
