@@ -248,7 +248,8 @@ mod tests {
             assert_eq!(Mode::parse(name).unwrap().name(), name);
         }
         assert_eq!(Mode::parse("sample+trace").unwrap().name(), "trace+sample");
-        for wrong in ["", "+", "sample+", "trace+trace", "trace+contention", "auto+trace", "Sample"] {
+        for wrong in ["", "+", "sample+", "trace+trace", "trace+contention", "auto+trace", "Sample"]
+        {
             assert_eq!(Mode::parse(wrong), None, "{wrong}");
         }
         assert_eq!(Mode::default().name(), "contention");

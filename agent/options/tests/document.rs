@@ -44,9 +44,7 @@ fn introduction(counts: Counts) -> &'static str {
         Counts::Trace => {
             "These apply if `mode` has `trace`, or `auto`, for what it traces. Those that can change, `tyrion attach` changes also without\n`--mode`; the others can be given until trace mode has been on in that JVM.\n[trace-mode.md](trace-mode.md#while-the-jvm-runs) says what a change does."
         }
-        Counts::Auto => {
-            "These apply if `mode` has `auto` ([trace-mode.md](trace-mode.md#auto))."
-        }
+        Counts::Auto => "These apply if `mode` has `auto` ([trace-mode.md](trace-mode.md#auto)).",
         Counts::Sampling => {
             "These apply if `mode` has `sample`. On the command line, a switch among them is `--skip-daemon` or\n`--skip-daemon=false`, with the `=`."
         }

@@ -141,7 +141,9 @@ mod tests {
         aim.add(&place("a/Own", 3, "this", 0));
         assert!(aim.has(&place("b/Other", 9, "a/Cache.lock", place_flag::FIELD)));
         assert!(!aim.has(&place("b/Other", 9, "a/Cache.other", place_flag::FIELD)));
-        assert!(aim.has(&place("a/Own", 7, "this", 0)) && !aim.has(&place("b/Other", 7, "this", 0)));
+        assert!(
+            aim.has(&place("a/Own", 7, "this", 0)) && !aim.has(&place("b/Other", 7, "this", 0))
+        );
         // The same instruction, whatever is known of the lock.
         assert!(aim.has(&place("a/Pool", 3, "", 0)) && !aim.has(&place("a/Pool", 4, "", 0)));
     }

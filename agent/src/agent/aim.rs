@@ -162,15 +162,18 @@ impl Watch {
         let names: Vec<String> = guilty.iter().map(|it| it.name.to_string()).collect();
         let names = names.join(";");
         let aim = Arc::new(aim);
-        let begun = self.vm.with_thread(|env| running::aim(self.recorder, env, &aim, names));
-        match begun {
-            Some(Ok(true)) => {
-                self.await_certainty(guilty);
-                self.end();
+        // The JVM knows this thread all the time: it could not come in once the heap is full.
+        self.vm.with_thread(|env| {
+            let traced = running::aim(self.recorder, env, &aim, names).and_then(|has_begun| {
+                if has_begun {
+                    self.await_certainty(guilty);
+                }
+                running::end_aim(self.recorder, env)
+            });
+            if let Err(reason) = traced {
+                say(&format!("mode=auto: {reason}"));
             }
-            Some(Err(reason)) => say(&format!("mode=auto: {reason}")),
-            Some(Ok(false)) | None => {}
-        }
+        });
         // What cannot be traced now is not tried again and again.
         self.known.extend(guilty.iter().flat_map(|it| it.names.iter().cloned()));
     }
@@ -200,13 +203,5 @@ impl Watch {
             });
             certainty::is_certain(of_lock.map(|found| &found.histogram))
         })
-    }
-
-    /// Takes the probes back.
-    fn end(&self) {
-        let ended = self.vm.with_thread(|env| running::end_aim(self.recorder, env));
-        if let Some(Err(reason)) = ended {
-            say(&format!("mode=auto: {reason}"));
-        }
     }
 }

@@ -194,12 +194,7 @@ pub fn follow_loading(probes: &mut Probes, trace: &Trace, env: *mut JNIEnv, on: 
 
 /// Gives probes to the classes that these options select, and takes them from those that
 /// are no longer selected: at once, or when trace mode is on again.
-pub fn choose_classes(
-    probes: &mut Probes,
-    trace: &Trace,
-    env: *mut JNIEnv,
-    chosen: Chosen<'_>,
-) {
+pub fn choose_classes(probes: &mut Probes, trace: &Trace, env: *mut JNIEnv, chosen: Chosen<'_>) {
     if probes.loading && probes.newcomers.is_some() {
         // Those that have come by now would be taken for known ones below.
         trace.add_probes_to_newcomers(env, false);

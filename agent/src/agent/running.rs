@@ -3,7 +3,9 @@
 mod aimed;
 mod room;
 
-pub use aimed::{aim, auto, choose_auto, end_aim, has_left, is_aimed, may_aim, take_back_what_is_left};
+pub use aimed::{
+    aim, auto, choose_auto, end_aim, has_left, is_aimed, may_aim, take_back_what_is_left,
+};
 pub use room::follow as follow_room;
 
 use super::{

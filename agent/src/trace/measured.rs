@@ -8,8 +8,6 @@ use tyrion_wire::cell::BUCKETS;
 pub struct MeasuredPlace {
     /// Its number.
     pub place: u32,
-    /// How often a lock was taken there, by one thread.
-    pub acquisitions: u64,
     /// The measured holds by the bucket of their duration.
     pub histogram: [u64; BUCKETS],
 }
@@ -26,7 +24,6 @@ impl Cells {
     fn measured(&self) -> Vec<MeasuredPlace> {
         self.map_all(|cell| MeasuredPlace {
             place: cell.place.load(Relaxed),
-            acquisitions: cell.acquisitions.load(Relaxed),
             histogram: cell.histogram.each_ref().map(|count| count.load(Relaxed).into()),
         })
     }

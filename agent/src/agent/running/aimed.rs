@@ -60,7 +60,12 @@ pub fn aim(
         instrument::choose_classes(&mut modes.probes, trace, env, chosen);
     }
     let begun = at_work(&mut modes, recorder, env, true);
-    if begun.is_err() || ENDS.load(SeqCst) {
+    if ENDS.load(SeqCst) {
+        // The JVM ends, and has switched off what was only switched on after that.
+        let switched = trace::active().map_or(Ok(()), |trace| trace.switch(env, false));
+        return Ok(switched.map(|()| false)?);
+    }
+    if begun.is_err() {
         let ended = end(&mut modes, recorder, env);
         return begun.and(ended).map(|()| false);
     }
@@ -86,7 +91,8 @@ pub(super) fn end(
     recorder: &'static Recorder,
     env: *mut JNIEnv,
 ) -> Result<(), AgentError> {
-    if modes.aim.take().is_none() {
+    // A JVM that ends switches the probes off, and is asked nothing any more.
+    if ENDS.load(SeqCst) || modes.aim.take().is_none() {
         return Ok(());
     }
     // Whatever becomes of the rest: probes that are off do nothing.
@@ -115,11 +121,7 @@ pub fn take_back_what_is_left(
     recorder: &'static Recorder,
     env: *mut JNIEnv,
 ) -> Result<(), AgentError> {
-    if has_left() {
-        take_back(&mut lock(&MODES), recorder, env)
-    } else {
-        Ok(())
-    }
+    if has_left() { take_back(&mut lock(&MODES), recorder, env) } else { Ok(()) }
 }
 
 fn take_back(
