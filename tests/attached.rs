@@ -20,7 +20,7 @@ on_jdks!(names: extremes, everywhere all);
 on_jdks!(conditions: ends, everywhere all);
 on_jdks!(two_virtual_threads: since(21));
 on_jdks!(many_virtual_threads: only(21), everywhere newest);
-on_jdks!(natives_where_probes_are_usual: newest, everywhere three);
+on_jdks!(natives_or_probes_alone: newest, everywhere three);
 on_jdks!(waits_under_way: ends, everywhere all);
 on_jdks!(waits_under_way_over_a_pause: one);
 on_jdks!(a_log_tells_when_recording_begins: two);
@@ -42,7 +42,7 @@ fn outcomes(jdk: &Jdk) {
     let recording = attached(jdk, "outcomes").record();
     check_outcomes(&recording);
     // Where changing a class throws all compiled code away, none is changed.
-    let expected = if jdk.major < 25 { "natives" } else { "probes" };
+    let expected = if jdk.major < 25 { "natives" } else { "natives+probes" };
     assert_eq!(info(&recording.log)["metadata"]["parks"], expected);
     let report = Report::of(&recording.log);
     assert_eq!(report.section("overview")["logs"][0]["parks"], expected);
@@ -81,28 +81,31 @@ fn many_virtual_threads(jdk: &Jdk) {
     check_many(&attached(jdk, &format!("virtual {MANY} lock")).option("--parks=natives"));
 }
 
-fn natives_where_probes_are_usual(jdk: &Jdk) {
-    let program = |scenario: &str| Program::truth(jdk, scenario).option("--parks=natives");
-    check_holders(program);
-    check_outcomes(&program("outcomes").record());
-    check_names(&program("names").record());
+/// Each of the ways that is not the usual one.
+fn natives_or_probes_alone(jdk: &Jdk) {
+    for option in ["--parks=natives", "--parks=probes"] {
+        let program = |scenario: &str| Program::truth(jdk, scenario).option(option);
+        check_holders(program);
+        check_outcomes(&program("outcomes").record());
+        check_names(&program("names").record());
+    }
 }
 
 /// What virtual threads wait for has the same name and kind, whichever way it is seen.
 fn names_of_virtual_threads_locks(jdk: &Jdk) {
     for kind in ["lock", "stamped", "semaphore"] {
         let program = Program::truth(jdk, &format!("virtual-two {kind}"));
-        let [by_probes, by_natives] =
-            [program.clone(), program.option("--parks=natives")].map(|program| {
-                let recording = program.record();
-                let waits = dump(&recording.log, &["wait"]);
-                let wait = waits.iter().find(|wait| {
-                    wait["thread"] == "vwaiter" && wait["wait_ns"].as_u64() >= Some(ms(50))
-                });
-                let wait = wait.unwrap_or_else(|| panic!("{kind}: {waits:?}"));
-                ["kind", "lock_name", "lock_class"].map(|key| wait[key].clone())
+        let [by_both, by_probes, by_natives] = ["auto", "probes", "natives"].map(|parks| {
+            let program = program.clone().option(&format!("--parks={parks}"));
+            let recording = program.record();
+            let waits = dump(&recording.log, &["wait"]);
+            let wait = waits.iter().find(|wait| {
+                wait["thread"] == "vwaiter" && wait["wait_ns"].as_u64() >= Some(ms(50))
             });
-        assert_eq!(by_natives, by_probes, "{kind}");
+            let wait = wait.unwrap_or_else(|| panic!("{kind}: {waits:?}"));
+            ["kind", "lock_name", "lock_class"].map(|key| wait[key].clone())
+        });
+        assert_eq!((&by_natives, &by_both), (&by_probes, &by_probes), "{kind}");
         assert!(
             by_natives[1].as_str().is_some_and(|name| name.contains("Guard")),
             "{by_natives:?}"

@@ -7,6 +7,7 @@
 pub mod actor;
 mod answers;
 pub mod jail;
+mod listing;
 mod place;
 mod races;
 mod roots;

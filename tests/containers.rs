@@ -26,6 +26,7 @@ on_jdks!(a_root_folder_is_a_path_here: one);
 on_jdks!(a_root_folder_may_be_read_only: one);
 on_jdks!(without_a_tmp_the_way_out_is_named: one);
 on_jdks!(a_tmp_without_programs_is_told: one);
+on_jdks!(a_full_tmp_is_told: one);
 on_jdks!(an_image_with_the_agent_needs_no_copy: one);
 on_jdks!(a_user_namespace_is_no_hindrance: two);
 on_jdks!(a_log_goes_where_the_jvm_can_write: one);
@@ -171,6 +172,47 @@ fn a_tmp_without_programs_is_told(jdk: &Jdk) {
     }
     assert!(stage.worked(&["status"], jvm.id()).contains("not loaded"));
     assert_eq!(copies(&inside(&jvm, "/tmp")), [""; 0].map(PathBuf::from));
+}
+
+/// There is no room in it for a copy of the agent, or not even for an answer: it is said what to
+/// do, and that is never to restart the JVM. Once it is done, all works.
+fn a_full_tmp_is_told(jdk: &Jdk) {
+    let Some(stage) = Stage::set() else { return };
+    let jail = jail(&stage);
+    let mut part = container(&stage, &jail, jdk);
+    let data = stage.folder("data", 0o777);
+    let theirs = jail.join(data.strip_prefix("/tmp").unwrap());
+    std::fs::create_dir_all(&theirs).unwrap();
+    part.mounts.push((data.clone(), theirs));
+    let log = format!("/{}/a.log", data.strip_prefix("/tmp").unwrap().display());
+    let play = |size: &str| {
+        let tmpfs = vec![(jail.join("tmp"), format!("mode=1777,size={size}"))];
+        stage.play(&ActorPart { tmpfs, ..part.clone() })
+    };
+    let attach = ["attach", "-o", &log];
+    let jvm = play("64k");
+    for command in [&attach[..], &["sample", "--once"]] {
+        let said = stage.refused(command, jvm.id());
+        let is_told = ["/tmp: ", "no room for a copy", WAY_OUT].iter().all(|it| said.contains(it));
+        assert!(is_told && !said.contains("estart"), "{said}");
+    }
+    assert_eq!(copies(&inside(&jvm, "/tmp")), [""; 0].map(PathBuf::from));
+    drop(jvm);
+    let jvm = play("64m");
+    stage.worked(&attach, jvm.id());
+    let ballast = inside(&jvm, "/tmp/ballast");
+    assert!(std::fs::write(&ballast, vec![0; 64 << 20]).is_err(), "until nothing more fits");
+    for command in TALKING {
+        let said = stage.refused(command, jvm.id());
+        assert!(said.contains("its /tmp: ") && said.contains("need some room there"), "{said}");
+        assert!(!said.contains("estart"), "{said}");
+    }
+    std::fs::remove_file(ballast).unwrap();
+    for command in [&["status"][..], &["sample", "--once"], &["stop"]] {
+        stage.worked(command, jvm.id());
+    }
+    // What was in the way has left nothing behind.
+    assert_eq!(copies(&inside(&jvm, "/tmp")).len(), 1);
 }
 
 /// The same file by the same path is loaded from there, also where /tmp allows no

@@ -98,6 +98,7 @@ impl Stage {
 
     /// Has this happen where the JVM is, with the folder of the log as `$1`.
     fn befall(&self, script: &str) {
+        println!("\n== {script}");
         let mut command = match self.is_apart {
             true => {
                 let mut nsenter = Command::new("nsenter");
@@ -134,7 +135,10 @@ impl Stage {
             "sample" => drop(tyrion.args(["-d", "3"])),
             _ => {}
         }
-        output(&mut tyrion)
+        let done = output(&mut tyrion);
+        // With --nocapture this is the list of what each command says.
+        println!("{command}: {:?}\n{}{}", done.status.code(), out(&done), err(&done));
+        done
     }
 
     /// What is recorded now goes into a file that can be read: its path for the JVM.

@@ -11,6 +11,7 @@ mod found;
 mod holders;
 mod inferred;
 mod initializations;
+mod late;
 mod locks;
 mod object_waiters;
 mod owners;
@@ -32,6 +33,7 @@ use holders::Holders;
 pub use inferred::ParkLimit;
 use inferred::ParksAlone;
 use initializations::Initializations;
+use late::Late;
 use locks::Coming;
 use object_waiters::ObjectWaiters;
 pub use owners::Wanted;
@@ -62,6 +64,8 @@ pub struct Contention {
     observer: OnceLock<&'static dyn WaitObserver>,
     /// What is asked of the JDK's classes once parks are all that is seen.
     parks_alone: OnceLock<ParksAlone>,
+    /// What virtual threads have not written yet.
+    late: Late,
 }
 
 impl Contention {
@@ -78,6 +82,7 @@ impl Contention {
             initializations: Initializations::default(),
             observer: OnceLock::new(),
             parks_alone: OnceLock::new(),
+            late: Late::default(),
         }
     }
 

@@ -5,6 +5,7 @@
 //! [`FORMATS`].
 
 mod bits;
+mod by_dump;
 pub mod callgrind;
 pub mod collapsed;
 mod create;

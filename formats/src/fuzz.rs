@@ -27,6 +27,16 @@ pub fn pprof(bytes: &[u8]) -> usize {
     as_input(&crate::pprof::INPUT, bytes)
 }
 
+/// The same of a profile of pprof as text.
+pub fn pprof_text(bytes: &[u8]) -> usize {
+    as_input(&crate::pprof::text::INPUT, bytes)
+}
+
+/// The same of profiles of OpenTelemetry.
+pub fn otlp(bytes: &[u8]) -> usize {
+    as_input(&crate::otlp::INPUT, bytes)
+}
+
 /// The same of thread dumps.
 pub fn thread_dump(bytes: &[u8]) -> usize {
     as_input(&crate::thread_dump::INPUT, bytes)

@@ -1,7 +1,7 @@
 //! The registry of inputs.
 
 use crate::{
-    bytes::Bytes, collapsed, error::Error, event_log, input::Input, jfr, original, pprof,
+    bytes::Bytes, collapsed, error::Error, event_log, input::Input, jfr, original, otlp, pprof,
     recording::Recording, sniff::FileKind, thread_dump,
 };
 
@@ -14,6 +14,8 @@ pub const INPUTS: &[Input] = &[
     jfr::INPUT,
     original::INPUT,
     pprof::INPUT,
+    pprof::text::INPUT,
+    otlp::INPUT,
     thread_dump::INPUT,
     collapsed::INPUT,
 ];

@@ -33,6 +33,7 @@ pub mod limits;
 mod map;
 mod open;
 mod original;
+mod otlp;
 mod parse;
 mod pprof;
 pub mod recording;

@@ -184,6 +184,9 @@ pub mod thread_dump {
 
     /// The longest dump in JSON that is read, in bytes: all of it is in memory.
     pub const MAX_JSON: usize = 512 << 20;
+
+    /// How many threads a lock has at most that is only inferred to have been taken by them.
+    pub const MAX_INFERRED: usize = 64;
 }
 
 /// Caps on logs of the original Tyrion.
@@ -250,6 +253,8 @@ pub fn memory(input: &str) -> Memory {
         "collapsed" => (8, 120),
         "thread-dump" => (16, 200),
         "pprof" => (40, 64),
+        // They become a profile of pprof first.
+        "pprof-text" | "otlp" => (40, 250),
         _ => (0, 0),
     };
     Memory { bytes: mebibytes << 20, per_byte }

@@ -4,11 +4,13 @@
 //! Which of their values are waits, their names tell ([`values`]), or
 //! [`Hints::sample_type`](crate::Hints).
 
-mod message;
+pub(crate) mod build;
+pub(crate) mod message;
 mod sample;
 mod tables;
 #[cfg(test)]
 mod tests;
+pub(crate) mod text;
 mod values;
 
 use crate::{
@@ -71,8 +73,24 @@ fn is_value_type(bytes: &[u8]) -> bool {
 }
 
 fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
-    let io = |source| Error::Io { log: name.to_owned(), source };
     let file = bytes.settled(0, bytes.len()).unwrap_or_default();
+    let wanted = bytes.hints().sample_type.as_deref();
+    read_profile(INPUT, name, file, wanted, &[])
+}
+
+/// A place that could not be read: what is wrong, and how many bytes it has.
+pub(crate) type BadPlace = (u64, &'static str, u64);
+
+/// Reads a profile of another form, of which some places were left out, that was put together
+/// anew.
+pub(crate) fn read_profile(
+    input: Input,
+    name: &str,
+    file: &[u8],
+    wanted: Option<&str>,
+    left_out: &[BadPlace],
+) -> Result<Recording, Error> {
+    let io = |source| Error::Io { log: name.to_owned(), source };
     if file.len() > MAX_PROFILE {
         let what = "it is longer than profiles are read; have fewer samples in it".to_owned();
         return Err(Error::Malformed { log: name.to_owned(), offset: MAX_PROFILE as u64, what });
@@ -84,15 +102,17 @@ fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
         return Err(malformed("it ends before the names of its samples".to_owned()));
     }
     let types = tables.types();
-    let wanted = bytes.hints().sample_type.as_deref();
     let chosen = WaitValues::of(&types, wanted).map_err(|what| match wanted {
         // The file is not to blame for what is asked of it.
         Some(_) => Error::Unclear { log: name.to_owned(), what },
         None => malformed(what),
     })?;
-    let summed = SummedLog::new(INPUT, name, tables.start_ns, tables.duration_ns).map_err(io)?;
+    let summed = SummedLog::new(input, name, tables.start_ns, tables.duration_ns).map_err(io)?;
     let mut reader = SampleReader::new(summed, &tables, chosen, file.len());
     reader.summed.importer.header.metadata.push(("values".to_owned(), told(&types, &chosen)));
+    for &(at, what, len) in left_out {
+        reader.summed.importer.add_damage(at, what, len);
+    }
     if let Some(at) = tables.torn_at {
         let what = "no field begins here; what comes after it was left out";
         reader.summed.importer.add_damage(at as u64, what, (file.len() - at) as u64);

@@ -20,8 +20,6 @@ pub enum FileKind {
     Zip,
     /// Text in UTF-16.
     Utf16,
-    /// A profile of pprof as text, which a server of Go gives for `?debug=1`.
-    PprofText,
     /// A Java heap dump.
     HeapDump,
     /// A callgrind profile, such as `tyrion convert` writes.
@@ -55,8 +53,6 @@ impl FileKind {
             FileKind::Zip
         } else if begins(b"\xff\xfe") || begins(b"\xfe\xff") {
             FileKind::Utf16
-        } else if begins(b"--- contention:") || begins(b"--- mutex:") {
-            FileKind::PprofText
         } else if begins(b"JAVA PROFILE ") {
             FileKind::HeapDump
         } else if begins(b"# callgrind") || begins(b"version: 1") {
@@ -91,9 +87,6 @@ impl fmt::Display for FileKind {
             FileKind::Zip => "it seems to be a zip archive; unpack it, and name the file in it",
             FileKind::Utf16 => {
                 "it seems to be text in UTF-16; `iconv -f UTF-16 -t UTF-8` makes it UTF-8"
-            }
-            FileKind::PprofText => {
-                "it seems to be a profile of pprof as text; get it without `debug=1`"
             }
             FileKind::HeapDump => "it seems to be a Java heap dump",
             FileKind::Callgrind => "it seems to be a callgrind profile; open it with KCacheGrind",

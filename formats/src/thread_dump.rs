@@ -20,6 +20,7 @@ use crate::{
     bytes::Bytes, error::Error, fact::Fact, input::Input, limits::MAX_DAMAGE, recording::Recording,
 };
 use frames::FrameTable;
+pub(crate) use line::moment_ns;
 use raw::RawDump;
 use std::io;
 use write::DumpWriter;

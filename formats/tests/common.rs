@@ -202,10 +202,14 @@ pub fn of_other_tools(name: &str) -> Vec<u8> {
 }
 
 /// The files of other tools.
-pub const OTHER_TOOLS: [(&str, &str); 5] = [
+pub const OTHER_TOOLS: [(&str, &str); 9] = [
     ("original-2014.log", "original-tyrion"),
     ("original-2013.log", "original-tyrion"),
     ("async-profiler.collapsed", "collapsed"),
     ("offcpu.folded", "collapsed"),
     ("go-mutex.pb.gz", "pprof"),
+    ("go-mutex.txt", "pprof-text"),
+    ("go-block.txt", "pprof-text"),
+    ("go-mutex.raw", "pprof-text"),
+    ("go-block.traces", "pprof-text"),
 ];

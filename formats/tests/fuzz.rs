@@ -53,7 +53,7 @@ proptest! {
     #[test]
     fn any_bytes_of_other_tools(bytes in vec(any::<u8>(), 0..600)) {
         let _ = (fuzz::collapsed(&bytes), fuzz::pprof(&bytes), fuzz::original(&bytes));
-        fuzz::thread_dump(&bytes);
+        let _ = (fuzz::thread_dump(&bytes), fuzz::pprof_text(&bytes), fuzz::otlp(&bytes));
     }
 
     #[test]
@@ -79,7 +79,7 @@ proptest! {
 
     #[test]
     fn likely_messages(bytes in records()) {
-        fuzz::pprof(&bytes);
+        let _ = (fuzz::pprof(&bytes), fuzz::otlp(&bytes));
     }
 
     #[test]
@@ -93,7 +93,7 @@ proptest! {
             bytes[at..at + len].copy_from_slice(&value.to_le_bytes()[..len]);
         }
         let _ = (fuzz::log(&bytes), fuzz::collapsed(&bytes), fuzz::pprof(&bytes));
-        fuzz::original(&bytes);
+        let _ = (fuzz::original(&bytes), fuzz::pprof_text(&bytes), fuzz::otlp(&bytes));
     }
 
     #[test]

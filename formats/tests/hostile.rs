@@ -261,7 +261,6 @@ fn foreign_files_are_named() {
         (b"BZh91AY", FileKind::Bzip2),
         (b"PK\x03\x04\x14", FileKind::Zip),
         (b"\xff\xfea\0;\0", FileKind::Utf16),
-        (b"--- contention:\ncycles/second=1\n", FileKind::PprofText),
         (b"JAVA PROFILE 1.0.2\0", FileKind::HeapDump),
         (b"# callgrind format\n", FileKind::Callgrind),
         (b"<?xml version=\"1.0\"?>", FileKind::Svg),

@@ -103,3 +103,19 @@ fn any_flipped_bit_is_survived() {
         }
     }
 }
+
+/// What Go writes in one run as a profile, as text, and by `go tool pprof`.
+#[test]
+fn texts_of_pprof_say_what_the_profile_says() {
+    let sums = |name: &str| {
+        let log = read(&of_other_tools(name)).unwrap();
+        let cells = log.cell_chunks().iter().flat_map(|chunk| log.cells(chunk));
+        let sums = cells.map(|cell| (cell.count, cell.sum_ns / 1_000));
+        sums.collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(sums("go-mutex.txt"), sums("go-mutex.raw"));
+    let traces: Vec<u64> = sums("go-block.traces").iter().map(|sum| sum.1 / 10_000).collect();
+    let text: Vec<u64> = sums("go-block.txt").iter().map(|sum| sum.1 / 10_000).collect();
+    let total = |sums: &[u64]| sums.iter().sum::<u64>();
+    assert_eq!(total(&traces), total(&text), "they are rounded");
+}

@@ -2,7 +2,7 @@
 
 use crate::common::of_other_tools;
 use std::fmt::Write;
-use tyrion_formats::{Error, HolderSource, Recording, fuzz};
+use tyrion_formats::{Error, HolderSource, Recording, fuzz, limits};
 
 const SERIES: &str = "dumps/log-with-dumps.txt";
 
@@ -149,4 +149,122 @@ fn traps_are_not_fallen_into() {
     assert_eq!((waits.held.len(), waits.owners.len()), (0, 0));
     assert!(waits.kind.unwrap().is_contention() && waits.lock == idle.lock);
     assert!(idle.held.is_empty() && !idle.reenters);
+}
+
+/// A line of a service's log that begins with a quotation mark takes nothing with it.
+#[test]
+fn a_quotation_before_a_dump_is_no_name() {
+    let dump = "Full thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode):\n\n\
+                \"a\" #1 prio=5 tid=0x01 nid=0x1 runnable\n   java.lang.Thread.State: RUNNABLE\n\
+                \tat com.acme.A.a(A.java:1)\n\n";
+    let log = format!("{dump}JNI global refs: 1\n\n\"level\": \"info\", ends\n{dump}");
+    let dumps = read(log.as_bytes()).unwrap();
+    assert_eq!(dumps.dumps().iter().map(|dump| dump.threads.len()).collect::<Vec<_>>(), [1, 1]);
+}
+
+/// The CPU time of reading, ns.
+fn cost_ns(text: &str) -> u64 {
+    let now_ns = || {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `time` is a valid place for the answer; every Linux has the clock.
+        unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    };
+    let begin_ns = now_ns();
+    assert!(read(text.as_bytes()).is_ok());
+    now_ns() - begin_ns
+}
+
+/// Four times as much takes some four times as long, not sixteen.
+#[test]
+fn long_dumps_take_as_long_as_they_are() {
+    const HEAD: &str = "Full thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode):\n\n";
+    let parked = |nth: usize, line: usize| {
+        format!(
+            "\"t{nth}\" #{nth} prio=5 tid=0x{nth:x} nid=0x{nth:x} waiting on condition\n   \
+             java.lang.Thread.State: WAITING (parking)\n\
+             \tat jdk.internal.misc.Unsafe.park(Native Method)\n\
+             \t- parking to wait for  <0x{nth:016x}> (a \
+             java.util.concurrent.locks.ReentrantReadWriteLock$NonfairSync)\n\
+             \tat java.util.concurrent.locks.ReentrantReadWriteLock$ReadLock.lock(R.java:1)\n\
+             \tat com.acme.A.a(A.java:{line})\n\n"
+        )
+    };
+    let of = |count: usize, each: &dyn Fn(usize) -> String| {
+        HEAD.to_owned() + &(1..=count).map(each).collect::<String>()
+    };
+    let in_one_method = |count| of(count, &|nth| parked(nth, nth));
+    let held = |count: usize| {
+        let locked: String =
+            (1..=count).map(|nth| format!("\t- locked <0x{nth:x}> (a com.acme.B)\n")).collect();
+        format!("{}{locked}", of(1, &|nth| parked(nth, nth)))
+    };
+    let told = |count: usize| {
+        let told = |nth| {
+            format!(
+                "\"t{nth}\":\n  waiting for ownable synchronizer 0x{nth:x}, (a com.acme.B),\n  \
+                 which is held by \"t1\"\n"
+            )
+        };
+        let section: String = (1..=count).map(told).collect();
+        format!("{}Found one Java-level deadlock:\n=====\n{section}", in_one_method(count))
+    };
+    let texts: [(&str, &dyn Fn(usize) -> String); 3] =
+        [("threads in a method", &in_one_method), ("locks", &held), ("told", &told)];
+    for (what, text) in texts {
+        let (short, long) = (text(4_000), text(16_000));
+        let least = |text: &str| (0..3).map(|_| cost_ns(text)).min().unwrap();
+        let (short_ns, long_ns) = (least(&short), least(&long));
+        assert!(long_ns < 9 * short_ns, "{what}: {short_ns} and {long_ns} ns");
+    }
+    // However many may have it: only so many are told.
+    let log = read(in_one_method(300).as_bytes()).unwrap();
+    let most = log.dumps()[0].threads.iter().map(|thread| thread.owners.len()).max();
+    assert_eq!(most, Some(limits::thread_dump::MAX_INFERRED));
+}
+
+#[test]
+fn a_thread_that_was_there_begins_the_next_dump_of_beans() {
+    let one = String::from_utf8(of_other_tools("dumps/beans-8.txt")).unwrap();
+    let log = read(one.repeat(3).as_bytes()).unwrap();
+    let counts: Vec<usize> = log.dumps().iter().map(|dump| dump.threads.len()).collect();
+    assert_eq!(counts, [14, 14, 14]);
+    // Who prints all threads may print those again that are deadlocked.
+    let some: String = one.split_inclusive("\n\n").skip(4).take(2).collect();
+    let log = read(format!("{one}deadlocked:\n{some}").as_bytes()).unwrap();
+    assert_eq!(log.dumps().len(), 1);
+}
+
+#[test]
+fn parks_of_which_beans_say_that_they_wait_are_parks() {
+    for file in ["dumps/beans-8.txt", "dumps/beans-21.txt"] {
+        let log = read(&of_other_tools(file)).unwrap();
+        let of = |name: &str| {
+            let is_it = |id| log.definitions().threads().get(id).map(|it| log.text(it.name));
+            let mut threads = log.dumps()[0].threads.iter();
+            threads.find(|it| is_it(it.thread).as_deref() == Some(name)).unwrap()
+        };
+        assert!(of("opener").kind.unwrap().is_contention(), "{file}");
+        assert_eq!(of("opener").owners, [of("keeper").thread], "{file}");
+        assert!(of("writer").kind.unwrap().is_contention(), "{file}");
+        assert!(!of("worker").kind.unwrap().is_contention(), "{file}");
+        assert!(!of("sleeper").kind.unwrap().is_contention(), "{file}");
+    }
+}
+
+#[test]
+fn what_openj9_says_of_its_jvm_is_read() {
+    let one = String::from_utf8(of_other_tools("dumps/openj9-jstack.txt")).unwrap();
+    let log = read(one.repeat(2).as_bytes()).unwrap();
+    let counts: Vec<usize> = log.dumps().iter().map(|dump| dump.threads.len()).collect();
+    assert_eq!(counts, [5, 5], "without what has no Java frames");
+    assert!(log.dumps()[0].wall_ns.is_some());
+    assert_eq!(log.known_pid(), Some(4711));
+    let old = one.replace("information:\n", "information ");
+    let old = old.replace("\tLocked ownable synchronizers: 0\n", "\tCPU time: 120604000 ns\n");
+    let log = read(old.as_bytes()).unwrap();
+    assert_eq!(log.dumps()[0].threads[0].cpu_ns, Some(120_604_000));
+    assert_eq!(log.dumps()[0].threads.len(), 5);
+    let core = read(&of_other_tools("dumps/openj9-8-deadlock-1.txt")).unwrap();
+    assert_eq!(core.dumps()[0].told_deadlocked.len(), 2, "its section on deadlocks");
 }

@@ -52,7 +52,8 @@ pub struct ActorPart {
     pub folder: PathBuf,
     /// A program that it becomes: nothing else is done by itself.
     pub program: Option<Vec<OsString>>,
-    /// Files that it maps to read them: one called libjvm.so makes it a JVM.
+    /// Files that it maps to read them, libraries to run them, too: one called libjvm.so makes
+    /// it a JVM.
     pub maps: Vec<PathBuf>,
     /// Files that it maps to write to them.
     pub writes: Vec<PathBuf>,
@@ -66,6 +67,8 @@ pub struct ActorPart {
     pub poses_as: u32,
     /// After so many answers it ends instead of giving another; 0 is never.
     pub answers: u32,
+    /// How it answers who connects first, if that is in another way than later.
+    pub first: Option<String>,
     /// How it answers who connects.
     pub answer: ProtocolAnswer,
     /// What it puts where the agent's answer belongs.
@@ -103,6 +106,8 @@ pub enum ProtocolAnswer {
     End,
     /// None, as long as it is waited for.
     Never,
+    /// As a JVM does, once there is such a file.
+    After(PathBuf),
 }
 
 /// The answer of the agent.
@@ -170,7 +175,9 @@ fn play(part: &ActorPart) -> io::Result<()> {
     }
     catch_quit();
     for path in &part.maps {
-        map(path, libc::PROT_READ, libc::MAP_PRIVATE)?;
+        let is_library = path.extension().is_some_and(|extension| extension == "so");
+        let runs = if is_library { libc::PROT_EXEC } else { 0 };
+        map(path, libc::PROT_READ | runs, libc::MAP_PRIVATE)?;
     }
     for path in &part.writes {
         map(path, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED)?;
@@ -222,7 +229,9 @@ fn serve(part: &ActorPart) -> io::Result<()> {
             Some(Ok((client, _))) => {
                 answers += 1;
                 // Who has gone is no reason to end.
-                let _ = answer(part, client);
+                let first = part.first.clone().filter(|_| answers == 1);
+                let how = first.map_or_else(|| part.answer.clone(), ProtocolAnswer::Text);
+                let _ = answer(part, &how, client);
                 if !part.listens {
                     listener = None;
                     std::fs::remove_file(&path)?;
@@ -288,7 +297,7 @@ fn bequeath(path: &Path) {
     });
 }
 
-fn answer(part: &ActorPart, mut client: UnixStream) -> io::Result<()> {
+fn answer(part: &ActorPart, how: &ProtocolAnswer, mut client: UnixStream) -> io::Result<()> {
     client.set_nonblocking(false)?;
     let mut request = Vec::new();
     // The version, the command and three arguments.
@@ -305,9 +314,15 @@ fn answer(part: &ActorPart, mut client: UnixStream) -> io::Result<()> {
     if let Some(path) = path {
         reply(part, Path::new(path))?;
     }
-    match &part.answer {
+    match how {
         ProtocolAnswer::Good => client.write_all(b"0\nreturn code: 0\n"),
         ProtocolAnswer::Text(text) => client.write_all(text.as_bytes()),
+        ProtocolAnswer::After(file) => {
+            while !file.exists() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            client.write_all(b"0\nreturn code: 0\n")
+        }
         ProtocolAnswer::Endless => loop {
             client.write_all(&[b'0'; 1 << 16])?;
         },

@@ -5,7 +5,7 @@
 use super::{
     actor::{ActorPart, ActorReply, Quit},
     jail::{contained, give, jail, storm},
-    stage::{COMMANDS, NOBODY, STRANGER, Stage, TALKING},
+    stage::{ASKING, COMMANDS, NOBODY, STRANGER, Stage, TALKING},
 };
 use crate::support::{Jdk, classes, err, needs, on_jdks, output, output_in_time, sample_log};
 use std::{
@@ -92,7 +92,7 @@ fn its_tmp_is_not_somewhere_else() {
             std::fs::remove_dir_all(jail.join("tmp")).unwrap();
             symlink(&target, jail.join("tmp")).unwrap();
             give(&jail.join("tmp"), NOBODY);
-            for command in TALKING {
+            for command in ASKING {
                 let said = stage.refused(command, jvm.id());
                 assert!(said.contains("its /tmp"), "{target:?}, {command:?}: {said}");
             }
@@ -113,7 +113,7 @@ fn its_tmp_is_not_everybodys() {
         std::fs::set_permissions(jail.join("tmp"), Permissions::from_mode(mode)).unwrap();
         give(&jail.join("tmp"), owner);
         let jvm = stage.play(&jailed(&stage, &jail, true));
-        for command in TALKING {
+        for command in ASKING {
             let said = stage.refused(command, jvm.id());
             assert!(said.contains("its /tmp"), "{mode:o}, {command:?}: {said}");
         }

@@ -22,13 +22,17 @@ const SECRET: &str = "state=the-secret-of-root\n";
 const MEMORY: u64 = 1 << 30;
 
 /// All commands that look at a process, without its id.
-pub const COMMANDS: [&[&str]; 5] = [
+pub const COMMANDS: [&[&str]; 6] = [
     &["status"],
     &["stop"],
     &["attach"],
     &["sample", "--duration", "100ms"],
     &["top", "--once", "--interval", "50ms"],
+    &["dump-threads", "-n", "1"],
 ];
+
+/// Those that ask the JVM for something.
+pub const ASKING: [&[&str]; 5] = [COMMANDS[0], COMMANDS[1], COMMANDS[2], COMMANDS[3], COMMANDS[5]];
 
 /// Those that talk to the agent in the process.
 pub const TALKING: [&[&str]; 4] = [COMMANDS[0], COMMANDS[1], COMMANDS[2], COMMANDS[3]];

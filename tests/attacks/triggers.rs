@@ -3,7 +3,7 @@
 
 use super::{
     actor::{ActorPart, ActorReply, Quit},
-    stage::{COMMANDS, NOBODY, STRANGER, Stage, TALKING},
+    stage::{ASKING, COMMANDS, NOBODY, STRANGER, Stage},
 };
 use std::{
     fs::File,
@@ -83,7 +83,7 @@ fn asked(part: &ActorPart) -> impl Iterator<Item = (&'static [&'static str], boo
 fn nothing_else_in_its_place_is_waited_for() {
     let Some(stage) = Stage::set() else { return };
     let [_, part] = jvms(&stage);
-    for command in TALKING {
+    for command in ASKING {
         for make in [make_fifo, make_folder, make_socket, make_strangers_file] {
             let jvm = stage.play(&part);
             let path = trigger(Path::new("/tmp"), jvm.id());
@@ -122,7 +122,7 @@ fn make_strangers_file(path: &Path) {
 #[test]
 fn a_jvm_that_is_asked_gets_its_file_and_no_other() {
     let Some(stage) = Stage::set() else { return };
-    for command in TALKING {
+    for command in ASKING {
         let [_, part] = jvms(&stage);
         let jvm = stage.play(&part);
         stage.run(command, jvm.id());
@@ -136,7 +136,7 @@ fn a_jvm_that_is_asked_gets_its_file_and_no_other() {
 #[test]
 fn a_jvm_that_ends_meanwhile_is_told() {
     let Some(stage) = Stage::set() else { return };
-    for command in TALKING {
+    for command in ASKING {
         let jvm = stage.play(&ActorPart { quit: Quit::End, ..stage.recorded_jvm() });
         let said = stage.refused(command, jvm.id());
         assert!(said.contains(&format!("process {} has ended", jvm.id())), "{command:?}: {said}");

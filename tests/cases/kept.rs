@@ -68,7 +68,12 @@ impl Place<'_> {
 
     /// Where the recording is.
     pub fn recording(&self) -> PathBuf {
-        self.path("recordings", if self.way == Way::Jfr { "jfr" } else { "log" })
+        let extension = match self.way {
+            Way::Jfr => "jfr",
+            Way::Dumps => "txt",
+            _ => "log",
+        };
+        self.path("recordings", extension)
     }
 
     /// What is kept, whatever it was recorded with.
@@ -120,13 +125,14 @@ impl Place<'_> {
         std::fs::rename(draft, path)
     }
 
-    /// What the recording depends on. Flight Recorder is the JDK's: it needs no agent.
+    /// What the recording depends on. Flight Recorder and dumps are the JDK's: they need no agent.
     fn recorded_with(&self, binaries: Binaries) -> u64 {
         let case = &self.program.case;
         let mut files = case.files();
         let java = place::java(self.jdk).and_then(|java| std::fs::canonicalize(java).ok());
         files.extend(java.iter().filter_map(|java| Some(java.parent()?.parent()?.join("release"))));
-        let agent = (self.way != Way::Jfr).then_some(binaries.agent);
+        let has_agent = !matches!(self.way, Way::Jfr | Way::Dumps);
+        let agent = has_agent.then_some(binaries.agent);
         let mut hasher = DefaultHasher::new();
         (place::hash_of(&files), agent, format!("{:?}", case.program)).hash(&mut hasher);
         (&self.program.arguments, self.jdk, self.busy).hash(&mut hasher);

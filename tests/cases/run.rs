@@ -15,6 +15,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const LEAST_PART: f64 = 3.0;
 /// When Tyrion is attached, from the start of the JVM.
 const BEFORE_ATTACHING: Duration = Duration::from_secs(1);
+/// A series of so many dumps begins after this part of a program's time, as on a busy machine its
+/// start takes long; between two of them lies another part of it.
+const DUMPS: u32 = 3;
+const BEFORE_DUMPS: f64 = 0.75;
+const BETWEEN_DUMPS: f64 = 0.1;
 /// The variables from which a JVM takes options.
 const JVM_OPTIONS: [&str; 3] = ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"];
 
@@ -43,9 +48,10 @@ impl Run<'_> {
         }
         let mut command = self.command(folder.path())?;
         let mut child = Group::start(&mut command, folder.path(), "program")?;
-        let attached = match self.way == Way::Attached {
-            true => self.attach(&child, folder.path()),
-            false => Ok(()),
+        let attached = match self.way {
+            Way::Attached => self.attach(&child, folder.path()),
+            Way::Dumps => self.take_dumps(&child, folder.path()),
+            _ => Ok(()),
         };
         let limit = Duration::from_secs(self.program.case.program.seconds) + PATIENCE;
         let status = child.finish(limit)?;
@@ -72,7 +78,7 @@ impl Run<'_> {
             Way::Contention => Some("contention"),
             Way::Trace => Some("trace"),
             Way::Sample => Some("contention+sample"),
-            Way::Attached | Way::Jfr => None,
+            Way::Attached | Way::Jfr | Way::Dumps => None,
         };
         let mut command = match mode {
             Some(mode) => {
@@ -107,6 +113,22 @@ impl Run<'_> {
         match status.success() {
             true => Ok(()),
             false => Err(format!("tyrion attach: {}", last_lines(&read(folder, "attach.err")))),
+        }
+    }
+
+    fn take_dumps(&self, child: &Group, folder: &Path) -> Result<(), String> {
+        let seconds = self.program.case.program.seconds as f64;
+        std::thread::sleep(Duration::from_secs_f64(seconds * BEFORE_DUMPS));
+        let mut command = tyrion();
+        command.args(["dump-threads", "-n", &DUMPS.to_string(), "-o"]).arg(&self.recording);
+        let every_ms = (seconds * BETWEEN_DUMPS * 1e3) as u64;
+        command.args(["--every", &format!("{every_ms}ms"), &child.0.id().to_string()]);
+        let status = Group::start(&mut command, folder, "dumps")?.finish(PATIENCE)?;
+        match status.success() {
+            true => Ok(()),
+            false => {
+                Err(format!("tyrion dump-threads: {}", last_lines(&read(folder, "dumps.err"))))
+            }
         }
     }
 

@@ -112,5 +112,6 @@ words! {
         Attached = "attached",
         Jfr = "jfr",
         Sample = "sample",
+        Dumps = "dumps",
     }
 }

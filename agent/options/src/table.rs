@@ -64,10 +64,11 @@ options! {
         }
         /// How waits in java.util.concurrent are observed: probes (added to five classes
         /// of the JDK), natives (by replacing native methods: no class is changed, but it
-        /// is not known when a condition was signalled), or auto (natives if contention
-        /// mode is attached to a JVM before JDK 25, which would otherwise discard all
-        /// compiled code when the first class is changed; and always in one that makes an
-        /// AOT cache, which could not be written)
+        /// is not known when a condition was signalled), or auto (natives with those few
+        /// probes that tell that, too, and how virtual threads park; but natives alone if
+        /// contention mode is attached to a JVM before JDK 25, which would otherwise
+        /// discard all compiled code when the first class is changed, and in one that
+        /// makes an AOT cache, which could not be written; probes in trace mode)
         parks: Parks = Parks::Auto => Choice(&[
             ("auto", Parks::Auto),
             ("probes", Parks::Probes),

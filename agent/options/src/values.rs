@@ -99,7 +99,8 @@ pub enum Walk {
 /// How the waits of `java.util.concurrent` are seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parks {
-    /// As suits the JVM, and how the agent came into it.
+    /// As suits the JVM, and how the agent came into it: by the JDK's native methods, with
+    /// some probes for what these do not tell.
     Auto,
     /// By probes in classes of the JDK.
     Probes,

@@ -6,6 +6,9 @@
 //! its exits make that one wait. Probes around the park itself tell whether it
 //! waited at all, and see everything else that parks: conditions, queues,
 //! latches, futures.
+//!
+//! Each of these probes is a call out of Java. Where the agent stands in for the
+//! native method that parks, it needs few of them: see [`Extent::BesideNatives`].
 
 use crate::{JdkClass, probe::wait as probe};
 use thiserror::Error;
@@ -25,6 +28,26 @@ pub const CLASSES: [JdkClass; 5] = [
 /// The classes that get them on JDK 8 alone, since there they park by themselves. They are not to
 /// be initialized for that: `ForkJoinPool` reads settings then, which the program may make first.
 pub const CLASSES_OF_8: [JdkClass; 2] = [JdkClass::ForkJoinPool, JdkClass::Exchanger];
+
+/// What the probes are to see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All waits, from the moment when a lock is wanted until it is had.
+    Whole,
+    /// What is not seen where the JDK's native methods park threads and unpark them: when a
+    /// condition is signalled, and how virtual threads park.
+    BesideNatives,
+}
+
+impl Extent {
+    /// The classes that get the probes.
+    pub fn classes(self) -> &'static [JdkClass] {
+        match self {
+            Extent::Whole => &CLASSES,
+            Extent::BesideNatives => &CLASSES[..3],
+        }
+    }
+}
 
 /// A class of the JDK with its probes.
 pub struct Probed {
@@ -50,16 +73,32 @@ pub enum NoProbes {
 ///
 /// # Errors
 /// Why nothing could be added.
-pub fn add_probes(to: JdkClass, bytes: &[u8], wakers: bool) -> Result<Probed, NoProbes> {
+pub fn add_probes(
+    to: JdkClass,
+    bytes: &[u8],
+    wakers: bool,
+    extent: Extent,
+) -> Result<Probed, NoProbes> {
     let class = ClassFile::parse(bytes)?;
-    let instrumented = instrument(&class, |method| match wakers {
-        true => plan_with_wakers(to, method),
-        false => plan(to, method),
-    });
+    let instrumented = instrument(&class, |method| plan_of(extent, to, method, wakers));
     let left =
         instrumented.left.iter().map(|left| format!("{}: {}", left.name, left.reason)).collect();
     let bytes = instrumented.bytes.ok_or(NoProbes::NoMethod)?;
     Ok(Probed { bytes, left })
+}
+
+/// Where in a class of the JDK these probes go.
+pub fn plan_of(
+    extent: Extent,
+    class: JdkClass,
+    method: &Method<'_, '_>,
+    wakers: bool,
+) -> Option<MethodPlan> {
+    match (extent, wakers) {
+        (Extent::Whole, true) => plan_with_wakers(class, method),
+        (Extent::Whole, false) => plan(class, method),
+        (Extent::BesideNatives, _) => plan_beside_natives(class, method, wakers),
+    }
 }
 
 /// Where in a class of the JDK the probes of contention mode go.
@@ -102,14 +141,65 @@ pub fn plan_with_wakers(class: JdkClass, method: &Method<'_, '_>) -> Option<Meth
     }
 }
 
+/// The probes of [`Extent::BesideNatives`].
+fn plan_beside_natives(
+    class: JdkClass,
+    method: &Method<'_, '_>,
+    wakers: bool,
+) -> Option<MethodPlan> {
+    let plan = match class {
+        JdkClass::LockSupport => {
+            let mut plan = around(method, parks_virtual_thread)?;
+            if wakers {
+                plan.before.extend(before(method, unparks_virtual_thread)?);
+            }
+            plan
+        }
+        JdkClass::Synchronizer | JdkClass::LongSynchronizer => transfer(method)?,
+        _ => return None,
+    };
+    (!plan.is_empty()).then_some(plan)
+}
+
+/// How virtual threads park: on JDK 21, and on 25.
+fn parks_virtual_thread(owner: &str, name: &str) -> bool {
+    match owner {
+        "jdk/internal/misc/VirtualThreads" => name.starts_with("park"),
+        "jdk/internal/access/JavaLangAccess" => name.starts_with("parkVirtualThread"),
+        _ => false,
+    }
+}
+
+fn unparks_virtual_thread(owner: &str, name: &str) -> bool {
+    match owner {
+        "jdk/internal/misc/VirtualThreads" => name == "unpark",
+        "jdk/internal/access/JavaLangAccess" => name == "unparkVirtualThread",
+        _ => false,
+    }
+}
+
+fn parks_any_thread(owner: &str, name: &str) -> bool {
+    let is_unsafe = matches!(owner, "jdk/internal/misc/Unsafe" | "sun/misc/Unsafe");
+    is_unsafe && name == "park" || parks_virtual_thread(owner, name)
+}
+
 /// What is called before a method calls `Unsafe.unpark`, by place.
 fn before_unparks(method: &Method<'_, '_>) -> Option<Vec<(Pc, Vec<Op>)>> {
+    before(method, |owner, name| owner == "sun/misc/Unsafe" && name == "unpark")
+}
+
+/// What is called before a method calls one that unparks the thread on top of the stack,
+/// by place.
+fn before(
+    method: &Method<'_, '_>,
+    unparks: impl Fn(&str, &str) -> bool,
+) -> Option<Vec<(Pc, Vec<Op>)>> {
     let code = method.code().ok()??;
     let mut all = Vec::new();
     for instruction in code.instructions() {
         let instruction = instruction.ok()?;
         let Ok(Some(member)) = code.member(&instruction) else { continue };
-        if member.owner == "sun/misc/Unsafe" && member.name == "unpark" {
+        if unparks(&member.owner.to_string(), &member.name.to_string()) {
             let ops = [vec![Op::Dup], call_with_thread(probe::UNPARKS).to_vec()].concat();
             all.push((instruction.pc(), ops));
         }
@@ -129,20 +219,18 @@ fn call_with_thread(probe: Member) -> [Op; 2] {
 }
 
 fn around_parks(method: &Method<'_, '_>) -> Option<MethodPlan> {
+    around(method, parks_any_thread)
+}
+
+/// What is called around the calls of those that park the current thread.
+fn around(method: &Method<'_, '_>, parks: impl Fn(&str, &str) -> bool) -> Option<MethodPlan> {
     let code = method.code().ok()??;
     let mut plan = MethodPlan::default();
     for instruction in code.instructions() {
         let instruction = instruction.ok()?;
         let Ok(Some(member)) = code.member(&instruction) else { continue };
         let (owner, name) = (member.owner.to_string(), member.name.to_string());
-        let parks = match owner.as_str() {
-            "jdk/internal/misc/Unsafe" | "sun/misc/Unsafe" => name == "park",
-            // How virtual threads park: on JDK 21, and on 25.
-            "jdk/internal/misc/VirtualThreads" => name.starts_with("park"),
-            "jdk/internal/access/JavaLangAccess" => name.starts_with("parkVirtualThread"),
-            _ => false,
-        };
-        if parks {
+        if parks(&owner, &name) {
             // Until a time of day, no lock is waited for.
             let is_until = name.contains("Until") || method.name().to_string().contains("Until");
             let begins = match member.descriptor.to_string().ends_with("J)V") && !is_until {

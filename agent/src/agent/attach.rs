@@ -5,7 +5,8 @@ use super::{
     aim, api,
     before::Before,
     error::AgentError,
-    home, hooks,
+    home::{self, Home},
+    hooks,
     running::{
         change_locks, choose_auto, choose_trace, give_up, is_to_record, locks, note_mode, recorder,
         set_threshold_ns, status, switch,
@@ -43,7 +44,6 @@ pub fn attach(vm: Vm, jvmti: Jvmti, options: &[u8]) {
             }
         };
         let reply = options.reply.clone();
-        home::take(&options.home);
         let telling = Telling::begin(&reply, options.by);
         let answer = vm
             .with_thread(|env| obey(vm, jvmti, env, &options, &telling))
@@ -86,8 +86,7 @@ fn answer_with(reply: &str, answer: Result<String, AgentError>) {
     }
 }
 
-/// Does what a command asks: the answer, `key=value` lines. What nobody waits for any more is
-/// taken back, or not begun.
+/// Does what a command asks: the answer, `key=value` lines.
 fn obey(
     vm: Vm,
     jvmti: Jvmti,
@@ -95,19 +94,33 @@ fn obey(
     options: &Options,
     telling: &Telling,
 ) -> Result<String, AgentError> {
+    let home = Home::find(&options.home);
     // Two that are given at the same moment must not both find nothing loaded.
     let mut sessions = lock(&TIMED_SESSIONS);
+    let answer = obey_in_turn((vm, jvmti, env), options, telling, &mut sessions);
+    // Whatever became of it: the agent's library may be there, which the JVM has loaded.
+    home.into_iter().for_each(Home::hold);
+    answer
+}
+
+/// What nobody waits for any more is taken back, or not begun.
+fn obey_in_turn(
+    (vm, jvmti, env): (Vm, Jvmti, *mut JNIEnv),
+    options: &Options,
+    telling: &Telling,
+    sessions: &mut TimedSessions,
+) -> Result<String, AgentError> {
     if telling.is_abandoned() {
         return Err(AgentError::GivenUp);
     }
     let _turn = work::begin(options.by);
     let before = Before::now();
-    let answer = obey_now(vm, jvmti, env, options, &mut sessions);
+    let answer = obey_now(vm, jvmti, env, options, sessions);
     let is_unwanted = || work::is_given_up() || telling.is_abandoned();
     if options.command == Command::Start && is_unwanted() {
         work::note("takes back what it had begun");
         if let Some(recorder) = recorder() {
-            before.restore(recorder, env, &mut sessions)?;
+            before.restore(recorder, env, sessions)?;
         }
         return Err(AgentError::GivenUp);
     }

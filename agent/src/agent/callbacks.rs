@@ -11,7 +11,9 @@ use super::{
 use crate::{
     contention::{Contention, ParkLimit, Wanted},
     jvm::{Java, Object},
-    own_cpu, sample, trace,
+    own_cpu,
+    recorder::threads::ParkSeenBy,
+    sample, trace,
 };
 use jvmti_bindings::sys::{
     jni::{JNIEnv, jboolean, jclass, jint, jlong, jobject, jthread},
@@ -259,8 +261,14 @@ fn from_probe(env: *mut JNIEnv, of: Object<'_>, body: impl FnOnce(&'static Conte
 
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_parkBegins")]
 extern "system" fn park_begins(env: *mut JNIEnv, _: jclass, thread: Object<'_>) {
-    from_probe(env, thread, |contention, java| {
-        contention.park_begins(java, thread, ParkLimit::None);
+    park_begins_until(env, thread, ParkLimit::None);
+}
+
+/// Where the JDK's native methods see parks, the probe is one of virtual threads.
+fn park_begins_until(env: *mut JNIEnv, thread: Object<'_>, limit: ParkLimit) {
+    from_probe(env, thread, |contention, java| match hooks::records_parks() {
+        true => contention.hooked_park_begins(java, thread, limit, ParkSeenBy::Probes),
+        false => contention.park_begins(java, thread, limit),
     });
 }
 
@@ -270,12 +278,21 @@ extern "system" fn park_begins_for(env: *mut JNIEnv, _: jclass, nanos: jlong, th
         Ok(0) | Err(_) => ParkLimit::None,
         Ok(nanos) => ParkLimit::Ns(nanos),
     };
-    from_probe(env, thread, |contention, java| contention.park_begins(java, thread, limit));
+    park_begins_until(env, thread, limit);
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_parkEnds")]
 extern "system" fn park_ends(env: *mut JNIEnv, _: jclass, thread: Object<'_>) {
-    from_probe(env, thread, |contention, java| contention.park_ends(java, thread));
+    from_probe(env, thread, |contention, java| {
+        let begun_so = contention.virtual_parks_seen_by() == Some(ParkSeenBy::Probes);
+        // It may have begun before all parks were left to probes.
+        if begun_so && contention.recorder().is_virtual(java, thread) {
+            contention.hooked_park_ends(java, thread, ParkSeenBy::Probes);
+        }
+        if !hooks::records_parks() {
+            contention.park_ends(java, thread);
+        }
+    });
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_acquireBegins")]

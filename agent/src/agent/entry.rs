@@ -1,7 +1,10 @@
 //! The functions that the JVM looks for in the library.
 
 use super::{attach, callbacks, start};
-use crate::{jvm::Vm, message::say};
+use crate::{
+    jvm::{Vm, agents::in_first_copy},
+    message::say,
+};
 use jvmti_bindings::sys::jni::{JavaVM, jint};
 use std::{
     ffi::{CStr, c_char, c_void},
@@ -19,9 +22,13 @@ const JNI_ERR: jint = -1;
 pub unsafe extern "system" fn Agent_OnLoad(
     vm: *mut JavaVM,
     options: *mut c_char,
-    _: *mut c_void,
+    reserved: *mut c_void,
 ) -> jint {
     catch_unwind(|| {
+        if let Some(entry) = in_first(c"Agent_OnLoad") {
+            // SAFETY: what the JVM has passed.
+            return unsafe { entry(vm, options, reserved) };
+        }
         // SAFETY: the JVM passes its own pointer and a text or null.
         let (vm, options) = unsafe { (Vm::new(vm), text(options)) };
         let Some(ti) = vm.jvmti() else {
@@ -51,9 +58,13 @@ pub unsafe extern "system" fn Agent_OnLoad(
 pub unsafe extern "system" fn Agent_OnAttach(
     vm: *mut JavaVM,
     options: *mut c_char,
-    _: *mut c_void,
+    reserved: *mut c_void,
 ) -> jint {
     catch_unwind(|| {
+        if let Some(entry) = in_first(c"Agent_OnAttach") {
+            // SAFETY: what the JVM has passed.
+            return unsafe { entry(vm, options, reserved) };
+        }
         // SAFETY: the JVM passes its own pointer and a text or null.
         let (vm, options) = unsafe { (Vm::new(vm), text(options)) };
         match vm.jvmti() {
@@ -65,6 +76,17 @@ pub unsafe extern "system" fn Agent_OnAttach(
         JNI_OK
     })
     .unwrap_or(JNI_OK)
+}
+
+type Entry = unsafe extern "system" fn(*mut JavaVM, *mut c_char, *mut c_void) -> jint;
+
+/// The same function of another copy of this agent, if that was loaded before.
+fn in_first(name: &CStr) -> Option<Entry> {
+    let code = in_first_copy(name)?;
+    // SAFETY: agents of ours have functions of this type by these names.
+    Some(unsafe {
+        std::mem::transmute::<*const u8, Entry>(std::ptr::with_exposed_provenance(code))
+    })
 }
 
 /// # Safety

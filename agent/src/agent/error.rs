@@ -2,7 +2,7 @@
 
 use crate::{jvm::JvmError, log::Trouble, spawn::NoThread, trace::TraceError};
 use jvmti_bindings::sys::jvmti::jvmtiError;
-use std::{fmt::Display, path::Path};
+use std::{io, path::Path};
 use thiserror::Error;
 use tyrion_harmless as harmless;
 
@@ -83,8 +83,14 @@ pub enum AgentError {
 
 impl AgentError {
     /// What is wrong with the log of this path, which may be called anything.
-    pub fn of_log(path: &Path, error: impl Display) -> AgentError {
-        let reason = format!("{}: {error}", path.display());
+    pub fn of_log(path: &Path, error: io::Error) -> AgentError {
+        let what_to_do = match Trouble::of(&error) {
+            Trouble::NoRoom(_) => {
+                "; make room, or name a log where there is room (-o, or file= of the agent)"
+            }
+            Trouble::Broken(_) => "",
+        };
+        let reason = format!("{}: {error}{what_to_do}", path.display());
         AgentError::Log(harmless::text(&reason).into_owned())
     }
 }
@@ -124,7 +130,10 @@ mod tests {
                 )
             );
         }
-        let error = AgentError::of_log(Path::new("a\nb"), "is a folder").to_string();
+        let of = |error| AgentError::of_log(Path::new("a\nb"), error).to_string();
+        let error = of(io::Error::other("is a folder"));
         assert!(error.ends_with(": is a folder") && !error.contains('\n'), "{error}");
+        let error = of(io::Error::from_raw_os_error(libc::ENOSPC));
+        assert!(error.contains("name a log where there is room"), "{error}");
     }
 }

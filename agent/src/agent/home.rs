@@ -9,25 +9,34 @@ use std::{
     path::{Path, PathBuf},
     sync::Mutex,
 };
-use tyrion_wire::exchange::{AGENT, PREFIX};
+use tyrion_wire::exchange::{AGENT, DRAFT, GIVE_UP, PREFIX, REPLY, WORK, WORK_DRAFT};
 
 /// The folders, each with the lock by which later commands see that it is used.
 static HOMES: Mutex<Vec<(PathBuf, File)>> = Mutex::new(Vec::new());
 
-/// Holds on to a folder; an empty path is none.
-pub fn take(path: &str) {
-    let path = Path::new(path);
-    let is_ours = path.file_name().is_some_and(begins_as_ours);
-    if !is_ours {
-        return;
+/// Such a folder.
+pub struct Home {
+    path: PathBuf,
+    folder: File,
+}
+
+impl Home {
+    /// The folder at this path; an empty path is none.
+    pub fn find(path: &str) -> Option<Home> {
+        let path = Path::new(path);
+        path.file_name().filter(|name| begins_as_ours(name))?;
+        let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
+        let folder = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+        Some(Home { path: path.to_owned(), folder })
     }
-    let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
-    let folder = OpenOptions::new().read(true).custom_flags(flags).open(path);
-    // Without the lock it would be removed a minute later, which is no harm to
-    // what is mapped by then.
-    if let Ok(folder) = folder {
-        let _ = folder.try_lock_shared();
-        lock(&HOMES).push((path.to_owned(), folder));
+
+    /// Holds on to it from now on. Not before the command is done: until then whoever gave it
+    /// holds it, and that this ends is how it is noticed that they were killed.
+    pub fn hold(self) {
+        // Without the lock it would be removed a minute later, which is no harm to
+        // what is mapped by then.
+        let _ = self.folder.try_lock_shared();
+        lock(&HOMES).push((self.path, self.folder));
     }
 }
 
@@ -41,11 +50,13 @@ pub fn has(path: &Path) -> bool {
     lock(&HOMES).iter().any(|(folder, _)| path.starts_with(folder))
 }
 
-/// The JVM ends: removes the library and, unless a log is left there, the
-/// folders.
+/// The JVM ends: removes the library, what was written for a command that was killed and,
+/// unless a log is left there, the folders.
 pub fn leave() {
     for (path, folder) in lock(&HOMES).drain(..) {
-        remove(&folder, AGENT);
+        for name in [AGENT, REPLY, DRAFT, WORK, WORK_DRAFT, GIVE_UP] {
+            remove(&folder, name);
+        }
         let _ = std::fs::remove_dir(path);
     }
 }

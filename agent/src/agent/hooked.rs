@@ -9,6 +9,7 @@ use crate::{
     contention::{Contention, ParkLimit},
     jvm::{Java, Object},
     own_cpu::callback,
+    recorder::threads::ParkSeenBy::Natives,
 };
 use jvmti_bindings::sys::{
     jni::{JNIEnv, jboolean, jclass, jlong, jobject, jstring, jthread},
@@ -41,9 +42,9 @@ unsafe extern "system" fn park(env: *mut JNIEnv, of: jobject, is_absolute: jbool
         (0, 1..) => ParkLimit::Ns(time as u64),
         _ => ParkLimit::None,
     };
-    callback(|| guarded(|| contention.hooked_park_begins(java, thread.get(), limit)));
+    callback(|| guarded(|| contention.hooked_park_begins(java, thread.get(), limit, Natives)));
     park_now(env, of, is_absolute, time);
-    callback(|| guarded(|| contention.hooked_park_ends(java, thread.get())));
+    callback(|| guarded(|| contention.hooked_park_ends(java, thread.get(), Natives)));
     java.drop_local(thread);
 }
 

@@ -13,6 +13,7 @@ use crate::{
     },
     message::say,
     options::{Locks, Parks},
+    recorder::threads::ParkSeenBy,
     sync::lock,
 };
 use jvmti_bindings::sys::jni::{JNIEnv, jboolean, jlong, jobject, jstring};
@@ -91,7 +92,8 @@ pub fn why_classes_stay() -> Option<&'static str> {
     )
 }
 
-/// How parks are to be seen, by what the user asked for.
+/// How parks are to be seen, by what the user asked for: [`Parks::Auto`] stands for native
+/// methods with those probes beside them that tell more.
 pub fn chosen(asked: Parks, locks: Locks) -> Parks {
     let has_waits_alone = matches!(locks, Locks::Contention | Locks::Auto);
     let must_stay = has_waits_alone && CLASSES_STAY.load(Relaxed);
@@ -103,7 +105,8 @@ pub fn chosen(asked: Parks, locks: Locks) -> Parks {
         Parks::Auto if must_stay => Parks::Natives,
         // Trace mode has to change classes in any case.
         Parks::Auto if has_waits_alone && IS_DEAR.load(Relaxed) => Parks::Natives,
-        Parks::Auto => Parks::Probes,
+        // It has probes everywhere, these among them.
+        Parks::Auto if locks == Locks::Trace => Parks::Probes,
         asked => asked,
     }
 }
@@ -113,14 +116,19 @@ pub fn provide(stand_ins: StandIns) {
     let _ = STAND_INS.set(stand_ins);
 }
 
-/// Has parks recorded by way of the JDK's native methods from now on.
+/// Has parks recorded by way of the JDK's native methods from now on; those of virtual
+/// threads, which park by none, as `virtual_by` says.
 ///
 /// # Errors
 /// Why that cannot be.
-pub fn record_parks(contention: &'static Contention, java: Java) -> Result<(), AgentError> {
+pub fn record_parks(
+    contention: &'static Contention,
+    java: Java,
+    virtual_by: ParkSeenBy,
+) -> Result<(), AgentError> {
     let stand_ins = STAND_INS.get().ok_or(AgentError::NoStandIns)?;
     let class = setup::probe_class(java)?;
-    contention.infer(java);
+    contention.infer(java, virtual_by);
     WAKERS.store(contention.notes_wakers(), Relaxed);
     let deadline = Instant::now() + LINK_PATIENCE;
     loop {
@@ -129,13 +137,16 @@ pub fn record_parks(contention: &'static Contention, java: Java) -> Result<(), A
             (Some(Ok(())), _) => break,
             (Some(Err(reason)), _) => return Err(reason.into()),
             (None, Err(reason)) if Instant::now() > deadline => return Err(reason.into()),
+            // It was another one's.
+            (None, Ok(())) if Instant::now() > deadline => return Err(AgentError::NoStandIns),
             // The JVM finds the method once the agent's library is loaded.
             (None, _) => std::thread::sleep(Duration::from_millis(1)),
         }
     }
     java.drop_local(class);
     let ti = contention.recorder().ti();
-    if ti.capabilities().can_support_virtual_threads() {
+    let has_virtual = ti.capabilities().can_support_virtual_threads();
+    if has_virtual && virtual_by == ParkSeenBy::Natives {
         ti.on_mounts(stand_ins.mounted, stand_ins.unmounted)?;
     }
     RECORDS_PARKS.store(true, Relaxed);

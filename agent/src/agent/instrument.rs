@@ -10,7 +10,7 @@ use crate::{
     },
     message::say,
     options::Parks,
-    recorder::Recorder,
+    recorder::{Recorder, threads::ParkSeenBy},
     trace::{self, Chosen, Trace},
 };
 use jvmti_bindings::sys::{jni::JNIEnv, jvmti};
@@ -21,7 +21,7 @@ use std::{
 use tyrion_bytecode::Method;
 use tyrion_plan::{
     JdkClass, probe,
-    waits::{self, NoProbes},
+    waits::{self, Extent, NoProbes},
 };
 
 const HOOK: jvmti::jvmtiEvent = jvmti::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK;
@@ -36,6 +36,8 @@ const LOOKS: u32 = 10;
 static LOADING: AtomicBool = AtomicBool::new(false);
 /// Whether the probes that tell who ends waits are among those of waits.
 static WAKERS: AtomicBool = AtomicBool::new(false);
+/// Whether the JDK's native methods see parks, and probes of waits only what these do not.
+static BESIDE_NATIVES: AtomicBool = AtomicBool::new(false);
 
 /// What sees waits and acquisitions, once it is in place: it stays.
 pub struct Probes {
@@ -88,8 +90,12 @@ pub fn add_probes(
     let java = unsafe { Java::new(env) };
     if std::mem::take(&mut probes.lacks_waits) && chosen.is_none() {
         let _ = contention.recorder().ti().set_event(HOOK, true);
-        add_probes_of_waits(contention.recorder(), java);
+        make_anew(contention.recorder(), java);
         leave_hook(contention.recorder().ti(), probes);
+    }
+    if probes.trace && chosen.is_some_and(|chosen| chosen.aim.is_none()) {
+        // Single locks may have been traced before, with parks as they were seen then.
+        leave_natives();
     }
     let wants_trace = chosen.filter(|_| !probes.trace);
     if wants_trace.is_none() && probes.waits {
@@ -97,9 +103,12 @@ pub fn add_probes(
     }
     let first = !std::mem::replace(&mut probes.waits, true);
     WAKERS.store(contention.notes_wakers(), Relaxed);
+    let lacks_waits = |reason: &dyn std::fmt::Display| {
+        say(&format!("no waits of java.util.concurrent are recorded: {reason}"));
+    };
     if wants_trace.is_none() && parks == Parks::Natives {
-        if let Err(reason) = hooks::record_parks(contention, java) {
-            say(&format!("no waits of java.util.concurrent are recorded: {reason}"));
+        if let Err(reason) = hooks::record_parks(contention, java, ParkSeenBy::Natives) {
+            lacks_waits(&reason);
         }
         return;
     }
@@ -110,8 +119,14 @@ pub fn add_probes(
             setup::link(env, class.get(), probe::wait::ALL)
         });
         if let Err(reason) = linked {
-            say(&format!("no waits of java.util.concurrent are recorded: {reason}"));
-            return;
+            return lacks_waits(&reason);
+        }
+    }
+    if wants_trace.is_none() && parks == Parks::Auto {
+        match hooks::record_parks(contention, java, ParkSeenBy::Probes) {
+            Ok(()) => BESIDE_NATIVES.store(true, Relaxed),
+            // The probes alone do, too.
+            Err(reason) => say(&format!("parks=probes: {reason}")),
         }
     }
     let _ = recorder.ti().set_event(HOOK, true);
@@ -122,9 +137,8 @@ pub fn add_probes(
                 (probes.trace, probes.loading, probes.can_be_lost) = (true, true, false);
                 LOADING.store(true, Relaxed);
                 contention.observe_with(trace);
-                if chosen.filters().wants_locks() {
-                    // The probes see parks from the moment they are there.
-                    hooks::leave_parks();
+                if chosen.aim.is_none() {
+                    leave_natives();
                 }
                 probes.newcomers = Some(0);
                 return trace.add_probes(env);
@@ -133,15 +147,32 @@ pub fn add_probes(
         }
     }
     if first {
-        add_probes_of_waits(recorder, java);
+        make_anew(recorder, java);
     }
     leave_hook(recorder.ti(), probes);
 }
 
-/// Gives the JDK's lock classes their probes of waits.
-fn add_probes_of_waits(recorder: &Recorder, java: Java) {
-    waits::CLASSES.into_iter().for_each(|target| retransform(recorder, java, target));
-    if setup::is_jdk_8(java) {
+/// The probes see parks from the moment they are there.
+fn leave_natives() {
+    hooks::leave_parks();
+    BESIDE_NATIVES.store(false, Relaxed);
+}
+
+/// Which probes of waits there are to be.
+fn extent() -> Extent {
+    match BESIDE_NATIVES.load(Relaxed) {
+        true => Extent::BesideNatives,
+        false => Extent::Whole,
+    }
+}
+
+/// Has the JDK's lock classes made anew: with the hook on, with probes of waits.
+fn make_anew(recorder: &Recorder, java: Java) {
+    let classes = extent().classes().iter().copied();
+    classes
+        .filter(|class| gets_probes(recorder, *class))
+        .for_each(|target| retransform(recorder, java, target));
+    if extent() == Extent::Whole && setup::is_jdk_8(java) {
         waits::CLASSES_OF_8.into_iter().for_each(|target| retransform(recorder, java, target));
     }
 }
@@ -157,6 +188,21 @@ pub fn take_back(probes: &mut Probes, trace: &Trace, env: *mut JNIEnv) -> bool {
     probes.lacks_waits |= trace.wants_locks();
     (probes.lacks_trace, probes.can_be_lost) = (true, false);
     are_gone
+}
+
+/// Takes the probes of waits back, of which nothing is wanted: the JDK's classes are what their
+/// files say, until probes are wanted again. What replaces native methods stays.
+pub fn take_back_waits(probes: &mut Probes, recorder: &Recorder, env: *mut JNIEnv) {
+    let has_some = !hooks::records_parks() || extent() == Extent::BesideNatives;
+    if !probes.waits || probes.trace || probes.lacks_waits || !has_some {
+        return;
+    }
+    // What passes while there is no hook gets none.
+    let _ = recorder.ti().set_event(HOOK, false);
+    // SAFETY: `env` is the current thread's, and this is called in a native frame
+    // that lasts longer.
+    make_anew(recorder, unsafe { Java::new(env) });
+    (probes.lacks_waits, probes.can_be_lost) = (true, false);
 }
 
 /// Has trace mode look at the classes that are loaded from now on, or not. What it
@@ -234,7 +280,7 @@ fn is_last(asked: u32) -> bool {
 /// Leaves the class file load hook on only where it is of use and costs nothing: agents
 /// written in Java have the JVM read every class from its file in any case.
 fn leave_hook(ti: Ti, probes: &mut Probes) {
-    let has_probes = !hooks::records_parks();
+    let has_probes = !hooks::records_parks() || extent() == Extent::BesideNatives;
     let stays_on = has_probes && others().java;
     if stays_on {
         probes.looks += 1;
@@ -244,7 +290,7 @@ fn leave_hook(ti: Ti, probes: &mut Probes) {
     probes.can_be_lost = has_probes && probes.looks <= LOOKS;
 }
 
-/// Gives one of the JDK's lock classes its probes of waits.
+/// Has one of the JDK's lock classes made anew.
 fn retransform(recorder: &Recorder, java: Java, target: JdkClass) {
     let class = match waits::CLASSES_OF_8.contains(&target) {
         true => setup::load_class(java, target.name()),
@@ -256,7 +302,7 @@ fn retransform(recorder: &Recorder, java: Java, target: JdkClass) {
         Ok(result?)
     });
     if let Err(reason) = retransformed {
-        say(&format!("{} gets no probes: {reason}", target.name()));
+        say(&format!("{} cannot be changed: {reason}", target.name()));
     }
 }
 
@@ -269,7 +315,7 @@ pub fn restore_probes(recorder: &Recorder, probes: &mut Probes, env: *mut JNIEnv
     // Before the look: whoever changes a class from now on leaves its probes there.
     let _ = recorder.ti().set_event(HOOK, true);
     let mut lost = Vec::new();
-    for target in waits::CLASSES {
+    for target in extent().classes().iter().copied().filter(|class| gets_probes(recorder, *class)) {
         match setup::find_class(java, target.name()) {
             Ok(class) if has_lost_probes(recorder.ti(), class.get()) => lost.push((target, class)),
             Ok(class) => java.drop_local(class),
@@ -299,6 +345,15 @@ pub fn restore_probes(recorder: &Recorder, probes: &mut Probes, env: *mut JNIEnv
     leave_hook(recorder.ti(), probes);
     // It would fail again.
     probes.can_be_lost &= !has_failed;
+}
+
+/// Whether there are probes for a class in this JVM. Those for virtual threads are in a class
+/// that has no others where native methods see parks.
+fn gets_probes(recorder: &Recorder, class: JdkClass) -> bool {
+    const VIRTUAL_SINCE: u32 = 21;
+    let has_virtual =
+        || recorder.ti().java_release().is_some_and(|release| release >= VIRTUAL_SINCE);
+    extent() == Extent::Whole || class != JdkClass::LockSupport || has_virtual()
 }
 
 /// Whether one of the JDK's lock classes calls no probe of waits any more.
@@ -331,11 +386,11 @@ pub fn transform(
     }
     let wakers = WAKERS.load(Relaxed);
     let bytes = if trace::active().is_some() {
-        let of_waits = target.map(|target| {
-            move |method: &Method<'_, '_>| match wakers {
-                true => waits::plan_with_wakers(target, method),
-                false => waits::plan(target, method),
-            }
+        let extent = extent();
+        // Where native methods see parks, and nothing beside them, there are none.
+        let has_some = !hooks::records_parks() || extent == Extent::BesideNatives;
+        let of_waits = target.filter(|_| has_some).map(|target| {
+            move |method: &Method<'_, '_>| waits::plan_of(extent, target, method, wakers)
         });
         trace::transform(name, bytes, of_waits, finds_probes)?
     } else {
@@ -351,14 +406,16 @@ fn add_contention_probes(
     bytes: &[u8],
     wakers: bool,
 ) -> Option<Vec<u8>> {
-    match waits::add_probes(target, bytes, wakers) {
+    match waits::add_probes(target, bytes, wakers, extent()) {
         Ok(probed) => {
             for left in &probed.left {
                 say(&format!("{name} lacks a probe: {left}"));
             }
             Some(probed.bytes)
         }
+        // It is none of those that are to have some.
         Err(NoProbes::NoMethod) if waits::CLASSES_OF_8.contains(&target) => None,
+        Err(NoProbes::NoMethod) if extent() == Extent::BesideNatives => None,
         Err(reason) => {
             say(&format!("{name} gets no probes: {reason}"));
             None

@@ -37,7 +37,13 @@ pub fn collect(
         // The header has the threshold; this is how it came about.
         "threshold" => (*key, threshold_origin),
         // How they are seen in fact.
-        "parks" => (*key, parks.name()),
+        "parks" => (
+            *key,
+            match parks {
+                Parks::Auto => "natives+probes",
+                parks => parks.name(),
+            },
+        ),
         _ => (*key, value.as_str()),
     }));
     if options.args {

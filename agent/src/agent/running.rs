@@ -219,16 +219,22 @@ pub fn change_locks(
 pub struct Set {
     locks: Locks,
     trace: Option<TraceOptions>,
+    had_waits: bool,
     had_trace: bool,
 }
 
 /// What there is now.
 pub fn set() -> Set {
     let modes = lock(&MODES);
-    Set { locks: modes.locks, trace: modes.trace.clone(), had_trace: modes.probes.trace }
+    Set {
+        locks: modes.locks,
+        trace: modes.trace.clone(),
+        had_waits: modes.probes.waits,
+        had_trace: modes.probes.trace,
+    }
 }
 
-/// Makes it so again: takes back the probes of trace mode that were not there.
+/// Makes it so again: takes back the probes that were not there.
 ///
 /// # Errors
 /// What the JVM refused.
@@ -250,6 +256,11 @@ pub fn set_again(
         if recorder.is_enabled() {
             // Those of waits are still needed.
             at_work(&mut modes, recorder, env, true)?;
+        }
+    } else {
+        let records = recorder.is_enabled() && modes.locks != Locks::Nothing;
+        if !(before.had_waits || records) {
+            instrument::take_back_waits(&mut modes.probes, recorder, env);
         }
     }
     drop(modes);

@@ -7,23 +7,24 @@
 //! last park ended, and is written then: at the thread's next event, or by
 //! [`Contention::settle_older`].
 //!
-//! What cannot be known: when a condition was signalled. So the wait for its lock
-//! counts as part of the wait for the condition until the thread parks again.
+//! When a condition was signalled, a probe may tell: then the park was two waits, for the
+//! condition and for its lock. Without it the wait for the lock counts as part of the wait
+//! for the condition until the thread parks again.
 
-use super::Contention;
+use super::{Contention, late::LateAcquisition};
 use crate::{
     clock,
-    jvm::{Java, Local, Object, queues::Queues, virtual_threads::VirtualThreads},
+    jvm::{Java, Local, Object, java::Weak, queues::Queues, virtual_threads::VirtualThreads},
     log::dictionary::StackRef,
     recorder::Way,
     recorder::{
         EventContext,
-        threads::{Inferred, Park, ParkSeenBy, Waits},
+        threads::{EndOfInferred, Inferred, Park, ParkSeenBy, PendingWait, Thread, Waits},
     },
 };
 use jvmti_bindings::sys::jvmti;
 use std::sync::OnceLock;
-use tyrion_wire::{Outcome, def::id};
+use tyrion_wire::{Outcome, WaitKind, def::id};
 
 /// The room that an earlier record gets, in bytes.
 const LEAST_ROOM: usize = 4096;
@@ -41,58 +42,79 @@ pub enum ParkLimit {
 /// What is asked of the JDK's classes when parks are all that is seen.
 pub struct ParksAlone {
     queues: Queues,
+    /// Who sees virtual threads park.
+    virtual_by: ParkSeenBy,
     /// Not before there is one: to look would start the threads that serve them.
     virtual_threads: OnceLock<Option<VirtualThreads>>,
 }
 
 impl Contention {
-    /// Looks up what is asked of locks when parks are all that is seen. To be called
-    /// before the first of them.
-    pub fn infer(&self, java: Java) {
+    /// Looks up what is asked of locks when parks are all that is seen, and notes who
+    /// sees those of virtual threads. To be called before the first of them.
+    pub fn infer(&self, java: Java, virtual_by: ParkSeenBy) {
         let _ = self.parks_alone.get_or_init(|| ParksAlone {
             queues: Queues::find(java.raw()),
+            virtual_by,
             virtual_threads: OnceLock::new(),
         });
     }
 
-    /// The current thread is about to park.
-    pub fn hooked_park_begins(&self, java: Java, thread: Object<'_>, limit: ParkLimit) {
+    /// The current thread is about to park, as somebody sees.
+    pub fn hooked_park_begins(
+        &self,
+        java: Java,
+        thread: Object<'_>,
+        limit: ParkLimit,
+        by: ParkSeenBy,
+    ) {
         let start_ns = clock::now_ns();
         if !self.is_on() {
             return;
         }
         let mut begun = None;
         self.recorder.with(java, thread, true, |context, waits| {
+            if !self.counts(context, by) {
+                return;
+            }
+            let limit_ns = limit.end_ns(start_ns);
             if let Some(inferred) = waits.inferred.as_mut().filter(|it| !it.is_written)
                 && self.goes_on(java, thread, inferred)
             {
-                inferred.parks += 1;
-                inferred.ended_ns = 0;
-                inferred.limit_ns = limit.end_ns(start_ns);
+                inferred.parks_again(limit_ns);
                 return;
             }
-            self.settle(context, waits);
-            self.drop_node(java, waits);
+            let is_signalled = waits.inferred.as_ref().is_some_and(Inferred::is_signalled);
+            if !is_signalled {
+                self.settle(context, waits);
+                self.drop_node(java, waits);
+            }
             let stack = self.stack_of_park(context, java);
             let pending = self.begin_park_of(context, java, thread, stack, None, start_ns);
+            if is_signalled {
+                // Its first park for the lock, since the signal, was that for the condition.
+                let lock = (pending.kind == WaitKind::LockReacquire).then_some(pending.lock);
+                if let Some(inferred) = &mut waits.inferred
+                    && lock == Some(inferred.wait.lock)
+                {
+                    inferred.node = self.weak_node_of(java, thread);
+                    inferred.parks_again(limit_ns);
+                    return;
+                }
+                self.settle(context, waits);
+                self.drop_node(java, waits);
+            }
             if !pending.kind.is_contention() {
                 waits.awaited_lock = id::UNKNOWN;
-                let limit_ns = limit.end_ns(start_ns);
                 waits.park = Some(Park { wait: pending, limit_ns, by: ParkSeenBy::Natives });
                 return;
             }
             begun = Some((pending, context.thread.java_id));
-            let node = self.node_of(java, thread);
             waits.inferred = Some(Inferred {
                 wait: pending,
-                node: node.and_then(|node| {
-                    let weak = java.weak(node.get());
-                    java.drop_local(node);
-                    weak
-                }),
+                node: self.weak_node_of(java, thread),
                 parks: 1,
                 interruptible: stack.path.interruptible,
-                limit_ns: limit.end_ns(start_ns),
+                limit_ns,
                 ended_ns: 0,
                 outcome: Outcome::Granted,
                 is_written: false,
@@ -104,13 +126,28 @@ impl Contention {
     }
 
     /// The current thread has returned from a park that was seen to begin here.
-    pub fn hooked_park_ends(&self, java: Java, thread: Object<'_>) {
+    pub fn hooked_park_ends(&self, java: Java, thread: Object<'_>, by: ParkSeenBy) {
         let end_ns = clock::now_ns();
         self.recorder.with(java, thread, false, |context, waits| {
+            if !self.counts(context, by) {
+                return;
+            }
             self.end_found(context, waits, Some(end_ns));
             if let Some(park) = waits.park.take_if(|park| park.by == ParkSeenBy::Natives) {
-                let outcome = self.outcome_of_park(context, &park, end_ns);
-                self.end(context, park.wait, end_ns, outcome, 0);
+                match self.signalled_within(context, &park.wait, end_ns) {
+                    Some(signalled_ns) => {
+                        self.end(context, park.wait, signalled_ns, Outcome::Granted, 0);
+                        self.drop_node(java, waits);
+                        waits.awaited_lock =
+                            self.lock_of_condition(context.generation, java, thread);
+                        let wait = PendingWait::to_reacquire(&park.wait, waits, signalled_ns);
+                        waits.inferred = Some(Inferred::since_signal(wait, end_ns));
+                    }
+                    None => {
+                        let outcome = self.outcome_of_park(context, &park, end_ns);
+                        self.end(context, park.wait, end_ns, outcome, 0);
+                    }
+                }
             } else if let Some(inferred) = waits.inferred.as_mut().filter(|it| it.is_parked()) {
                 inferred.ended_ns = end_ns;
                 inferred.outcome = if inferred.interruptible && self.is_interrupted(java, thread) {
@@ -127,7 +164,7 @@ impl Contention {
     /// The current thread, a virtual one, leaves its carrier: to park?
     pub fn leaves_carrier(&self, java: Java, thread: Object<'_>) {
         if self.is_parking(java, thread) {
-            self.hooked_park_begins(java, thread, ParkLimit::None);
+            self.hooked_park_begins(java, thread, ParkLimit::None, ParkSeenBy::Natives);
         }
     }
 
@@ -135,7 +172,7 @@ impl Contention {
     /// something else.
     pub fn has_carrier(&self, java: Java, thread: Object<'_>) {
         if !self.is_parking(java, thread) {
-            return self.hooked_park_ends(java, thread);
+            return self.hooked_park_ends(java, thread, ParkSeenBy::Natives);
         }
         // It could not leave, and parks on its carrier now, which is seen there.
         self.recorder.with(java, thread, false, |_, waits| {
@@ -146,6 +183,17 @@ impl Contention {
             inferred.parks -= 1;
             inferred.ended_ns = clock::now_ns();
         });
+    }
+
+    /// Who sees virtual threads park, if parks alone are seen.
+    pub fn virtual_parks_seen_by(&self) -> Option<ParkSeenBy> {
+        self.parks_alone.get().map(|known| known.virtual_by)
+    }
+
+    /// Whether what somebody saw of the current thread is to be recorded: a virtual thread
+    /// that cannot leave its carrier parks by a native method, in a park that probes see.
+    fn counts(&self, context: &EventContext<'_>, by: ParkSeenBy) -> bool {
+        !context.thread.is_virtual() || self.virtual_parks_seen_by() == Some(by)
     }
 
     fn is_parking(&self, java: Java, thread: Object<'_>) -> bool {
@@ -159,11 +207,14 @@ impl Contention {
 
     /// The current stack without what leads from `LockSupport` to the JVM.
     fn stack_of_park(&self, context: &mut EventContext<'_>, java: Java) -> StackRef {
-        match context.thread.is_virtual().then(|| self.virtual_threads(java)).flatten() {
+        let is_virtual = context.thread.is_virtual();
+        let leaves_carrier =
+            is_virtual && self.virtual_parks_seen_by() == Some(ParkSeenBy::Natives);
+        match leaves_carrier.then(|| self.virtual_threads(java)).flatten() {
             Some(known) => {
                 self.recorder.stack_past(context, java, |method| known.is_machinery(method))
             }
-            // The innermost frame is the native method.
+            // The innermost frame is the native method, or the probe.
             None => self.recorder.stack_of_wait(context, java, 1, Way::Park),
         }
     }
@@ -175,12 +226,23 @@ impl Contention {
         if let Some(inferred) = &mut waits.inferred
             && let Some(wait) = inferred.take_ended()
         {
-            // Another virtual thread may have written here since.
-            let thread = context.thread.id(context.generation);
-            let log = &context.generation.log;
-            context.lane.go_back_to(log, thread, wait.ended_ns, LEAST_ROOM);
-            self.end(context, wait.pending, wait.ended_ns, wait.outcome, wait.parks);
+            let is_late = context.thread.is_virtual() && context.lane.is_past(wait.ended_ns);
+            let late = match is_late {
+                true => self.late.keep(context.thread, waits, wait),
+                false => Err(wait),
+            };
+            if let Err(wait) = late {
+                self.write_ended(context, &wait);
+            }
         }
+    }
+
+    fn write_ended(&self, context: &mut EventContext<'_>, wait: &EndOfInferred) {
+        // Others may have written here since.
+        let thread = context.thread.id(context.generation);
+        let log = &context.generation.log;
+        context.lane.go_back_to(log, thread, wait.ended_ns, LEAST_ROOM);
+        self.end(context, wait.pending, wait.ended_ns, wait.outcome, wait.parks);
     }
 
     /// The same for a thread that ends, whose last word this is.
@@ -197,16 +259,37 @@ impl Contention {
         if self.parks_alone.get().is_none() {
             return;
         }
-        for thread in self.recorder.threads().ended_acquisitions(before_ns) {
-            self.recorder.in_context_of_thread(&thread, |context| {
-                let Some(mut waits) = thread.try_waits() else { return };
-                let is_over =
-                    |inferred: &Inferred| inferred.ended_ns != 0 && inferred.ended_ns < before_ns;
-                let same = waits.generation() == context.generation.number;
-                if same && waits.inferred.as_ref().is_some_and(is_over) {
-                    self.settle(context, &mut waits);
-                }
+        let mut ended = self.late.take_older(before_ns);
+        let of_threads = self.recorder.threads().ended_acquisitions(before_ns).into_iter();
+        ended.extend(of_threads.map(LateAcquisition::with_thread));
+        ended.sort_by_key(|it| it.ended_ns);
+        for LateAcquisition { thread, waits, .. } in ended {
+            self.recorder.in_context_of_thread(&thread, |context| match waits {
+                Some(waits) => self.write_late(context, waits),
+                None => self.settle_thread(context, &thread, before_ns),
             });
+        }
+    }
+
+    /// Writes the acquisition of a thread that was over before a moment, if there is one.
+    fn settle_thread(&self, context: &mut EventContext<'_>, thread: &Thread, before_ns: u64) {
+        let Some(mut waits) = thread.try_waits() else { return };
+        let is_over = |inferred: &Inferred| inferred.ended_ns != 0 && inferred.ended_ns < before_ns;
+        let same = waits.generation() == context.generation.number;
+        if same
+            && let Some(inferred) = waits.inferred.as_mut().filter(|it| is_over(it))
+            && let Some(wait) = inferred.take_ended()
+        {
+            self.write_ended(context, &wait);
+        }
+    }
+
+    fn write_late(&self, context: &mut EventContext<'_>, mut waits: Waits) {
+        if waits.generation() != context.generation.number {
+            self.recorder.move_ended(&mut waits, context.generation);
+        }
+        if let Some(wait) = waits.inferred.as_mut().and_then(Inferred::take_ended) {
+            self.write_ended(context, &wait);
         }
     }
 
@@ -231,6 +314,13 @@ impl Contention {
         let node = queues.node(java, blocker.get(), thread);
         java.drop_local(blocker);
         node
+    }
+
+    fn weak_node_of(&self, java: Java, thread: Object<'_>) -> Option<Weak> {
+        let node = self.node_of(java, thread)?;
+        let weak = java.weak(node.get());
+        java.drop_local(node);
+        weak
     }
 
     fn drop_node(&self, java: Java, waits: &mut Waits) {

@@ -104,27 +104,31 @@ impl Contention {
             self.end_found(context, waits, Some(end_ns));
             let Some(park) = waits.park.take() else { return };
             let pending = park.wait;
-            let signalled_ns = match pending.kind {
-                WaitKind::Condition => context.thread.signalled_ns.load(Relaxed),
-                _ => 0,
-            };
-            if !(pending.start_ns..=end_ns).contains(&signalled_ns) {
+            let Some(signalled_ns) = self.signalled_within(context, &pending, end_ns) else {
                 let outcome = self.outcome_of_park(context, &park, end_ns);
                 self.end(context, pending, end_ns, outcome, 0);
                 return;
-            }
+            };
             // One park, two waits: for the signal, then for the lock, which
             // the thread is about to take.
             self.end(context, pending, signalled_ns, Outcome::Granted, 0);
-            waits.reacquiring = Some(PendingWait {
-                kind: WaitKind::LockReacquire,
-                start_ns: signalled_ns,
-                lock: waits.awaited_lock,
-                // Of the condition, not of the lock.
-                place: id::UNKNOWN,
-                ..pending
-            });
+            waits.reacquiring = Some(PendingWait::to_reacquire(&pending, waits, signalled_ns));
         });
+    }
+
+    /// When the context's thread was signalled in a wait for a condition that ends now, if
+    /// it was.
+    pub(super) fn signalled_within(
+        &self,
+        context: &EventContext<'_>,
+        wait: &PendingWait,
+        end_ns: u64,
+    ) -> Option<u64> {
+        let signalled_ns = match wait.kind {
+            WaitKind::Condition => context.thread.signalled_ns.load(Relaxed),
+            _ => 0,
+        };
+        (wait.start_ns..=end_ns).contains(&signalled_ns).then_some(signalled_ns)
     }
 
     /// The current thread signals a condition to the one that waits in `node`.

@@ -12,6 +12,8 @@ use std::{
 const JAVA_AGENTS: &[u8] = b"libinstrument.so";
 /// The debugger's agent: it gives no classes other bytes unless its user does.
 const DEBUGGER: &[u8] = b"libjdwp.so";
+/// What the names of this agent's files begin with.
+const OWN: &[u8] = b"libtyrion_agent";
 /// What the JVM calls in an agent's library: it has one of these, or both.
 const ENTRIES: [&CStr; 2] = [c"Agent_OnLoad", c"Agent_OnAttach"];
 
@@ -63,6 +65,38 @@ pub fn others() -> Others {
     }
     let bits = FOUND.load(Relaxed);
     Others { java: bits & JAVA != 0, native: bits & NATIVE != 0 }
+}
+
+/// A function of the copy of this agent that was loaded first, if this is a later one: a JVM
+/// finds native methods in the first alone, so that is the one that has to do everything. There
+/// are several where a command was killed before its copy was loaded, or two ran at once.
+pub fn in_first_copy(entry: &CStr) -> Option<usize> {
+    let own = own_address();
+    let mut libraries = Libraries::default();
+    // SAFETY: as in `others`.
+    unsafe { libc::dl_iterate_phdr(Some(note_library), (&raw mut libraries).cast()) };
+    if libraries.all.iter().all(|library| library.address != own) {
+        return None;
+    }
+    let earlier = libraries.all.iter().take_while(|library| library.address != own);
+    earlier.filter(|library| is_own(&library.path)).find_map(|library| {
+        // SAFETY: as in `is_agent`. It stays open, as the library stays loaded.
+        let found = unsafe {
+            let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD;
+            let handle = libc::dlopen(library.path.as_ptr(), flags);
+            if handle.is_null() {
+                return None;
+            }
+            libc::dlsym(handle, entry.as_ptr())
+        };
+        (!found.is_null()).then_some(found as usize)
+    })
+}
+
+/// Whether a library has the name of ours.
+fn is_own(path: &CStr) -> bool {
+    let name = path.to_bytes().rsplit(|&byte| byte == b'/').next();
+    name.is_some_and(|name| name.starts_with(OWN) && name.ends_with(b".so"))
 }
 
 /// Notes a library. The dynamic linker is locked meanwhile, so it is asked nothing.
@@ -134,6 +168,14 @@ mod tests {
         // The tests' own program has no name, and the C library is none.
         assert_eq!(others(), Others::default());
         assert_eq!(others(), Others::default());
+    }
+
+    #[test]
+    fn the_first_copy_is_known_by_its_name() {
+        assert!(is_own(c"/tmp/.tyrion-00/libtyrion_agent.so"));
+        assert!(is_own(c"/usr/lib/tyrion/libtyrion_agent-musl.so"));
+        assert!(!is_own(c"/opt/libother.so") && !is_own(c""));
+        assert_eq!(in_first_copy(c"Agent_OnAttach"), None);
     }
 
     #[test]

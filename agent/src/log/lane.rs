@@ -214,10 +214,15 @@ impl Lane {
         }
     }
 
+    /// Whether something later than this moment, in monotonic ns, was written.
+    pub fn is_past(&self, at_ns: u64) -> bool {
+        at_ns < self.last_ns
+    }
+
     /// Goes on in a new chunk when the next record is older than the last one:
     /// times in a chunk do not go back.
     pub fn go_back_to(&mut self, log: &LogFile, thread: u32, at_ns: u64, room: usize) {
-        if at_ns < self.last_ns {
+        if self.is_past(at_ns) {
             // As short as will do, however many there have been.
             let len = log.chunk_len(0, room);
             self.carve(log, len, thread, before(at_ns));

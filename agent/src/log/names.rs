@@ -4,13 +4,14 @@
 
 mod family;
 
-pub use family::{Earlier, Family, archived_by_time, keep_within, remove_log};
+pub use family::{Earlier, Family, archived_by_time, keep_within, remove_log, remove_own};
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{File, Metadata, OpenOptions, TryLockError},
     io::{self, Read},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
+    time::Duration,
 };
 use tyrion_wire::header;
 
@@ -26,21 +27,24 @@ pub fn create(path: &Path, overwrite: bool) -> io::Result<(File, PathBuf)> {
     if std::path::absolute(path)?.to_string_lossy().contains(char::is_control) {
         return Err(io::Error::other("the path holds control characters; name another file"));
     }
-    let existing = match open_new(path) {
-        Ok(file) => return locked(file, path),
+    let existing = match create_new(path) {
+        Ok(created) => return Ok(created),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => path,
         Err(error) => return Err(error),
     };
     if !is_log_or_empty(existing)? {
         return Err(io::Error::other("exists and is not a Tyrion log; not replaced"));
     }
-    if overwrite && is_free(existing)? {
-        // A new file instead of truncating: whoever reads the old log keeps it.
-        std::fs::remove_file(existing)?;
-        return locked(open_new(existing)?, existing);
+    // A new file instead of truncating: whoever reads the old log keeps it.
+    if overwrite && remove_free(existing)? {
+        match create_new(existing) {
+            Ok(created) => return Ok(created),
+            // Another JVM was faster.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
     }
-    let own = own(existing);
-    locked(open_new(&own)?, &own)
+    create_new(&own(existing))
 }
 
 /// Opens the file that a log goes on in: under this name, or under the first one with a
@@ -53,8 +57,8 @@ pub fn create_unused(path: &Path) -> io::Result<(File, PathBuf)> {
     for number in 1..=MOST_UNUSED {
         let path =
             if number == 1 { path.to_owned() } else { with_word(path, &format!("-{number}")) };
-        match open_new(&path) {
-            Ok(file) => return locked(file, &path),
+        match create_new(&path) {
+            Ok(created) => return Ok(created),
             Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => error = reason,
             Err(reason) => return Err(reason),
         }
@@ -102,6 +106,17 @@ fn began_ns(path: &Path) -> io::Result<Option<u64>> {
     Ok(field.map(u64::from_le_bytes))
 }
 
+/// Gives a file a name that nothing has.
+///
+/// # Errors
+/// As `link(2)`; `AlreadyExists` when something has it.
+pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    // Unlike a rename, it replaces nothing.
+    std::fs::hard_link(from, to)?;
+    let _ = std::fs::remove_file(from);
+    Ok(())
+}
+
 /// The name that a log gets where another process writes to the one of its name.
 pub fn own(path: &Path) -> PathBuf {
     with_part(path, &std::process::id().to_string())
@@ -135,7 +150,7 @@ pub fn archived(path: &Path, number: u32) -> PathBuf {
 pub fn create_next(path: &Path) -> io::Result<(File, PathBuf)> {
     let next = with_suffix(path, NEXT);
     remove_log(&next);
-    locked(open_new(&next)?, &next)
+    create_new(&next)
 }
 
 /// Removes what an earlier recording has left beside a log: files that are
@@ -162,6 +177,10 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.push(".");
     name.push(suffix);
     name.into()
+}
+
+fn create_new(path: &Path) -> io::Result<(File, PathBuf)> {
+    locked(open_new(path)?, path)
 }
 
 fn open_new(path: &Path) -> io::Result<File> {
@@ -195,16 +214,57 @@ fn is_log_or_empty(path: &Path) -> io::Result<bool> {
     Ok(first.is_empty() || first == header::MAGIC)
 }
 
+/// Whether a file is a log, be it a damaged one. One in which there is nothing yet is anybody's.
+fn is_log(path: &Path) -> bool {
+    let mut first = [0; header::MAGIC.len()];
+    let file = open_existing(path, OpenOptions::new().read(true));
+    file.and_then(|mut file| file.read_exact(&mut first)).is_ok() && first == header::MAGIC
+}
+
 /// Whether no living JVM writes to a log.
 fn is_free(path: &Path) -> io::Result<bool> {
-    Ok(open_existing(path, OpenOptions::new().write(true))?.try_lock().is_ok())
+    Ok(lock_free(path)?.is_some())
+}
+
+/// Takes the lock of a log that no living JVM writes to.
+fn lock_free(path: &Path) -> io::Result<Option<File>> {
+    let file = open_existing(path, OpenOptions::new().write(true))?;
+    Ok(file.try_lock().is_ok().then_some(file))
+}
+
+/// Removes a log that no living JVM writes to: whether it is gone. Two JVMs that do so at the
+/// same time do not remove what the other one has put there since.
+fn remove_free(path: &Path) -> io::Result<bool> {
+    let Some(file) = lock_free(path)? else { return Ok(false) };
+    let identity = |metadata: Metadata| (metadata.dev(), metadata.ino());
+    let is_there = path.symlink_metadata().map(identity).ok() == Some(identity(file.metadata()?));
+    if !is_there {
+        return Ok(false);
+    }
+    std::fs::remove_file(path)?;
+    Ok(true)
 }
 
 fn locked(file: File, path: &Path) -> io::Result<(File, PathBuf)> {
-    // Only a sign for others; file systems without locks work too.
-    let _ = file.try_lock();
+    // Only a sign for others; file systems without locks work too. Whoever looks whether
+    // somebody has the lock has it for that moment.
+    for _ in 0..LOCK_ATTEMPTS {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
+            _ => break,
+        }
+    }
+    if file.metadata()?.nlink() == 0 {
+        // Another JVM has taken it for one that nobody has, and has one of its own by now.
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
     Ok((file, std::path::absolute(path)?))
 }
+
+/// How often to try to lock a file that is new,
+const LOCK_ATTEMPTS: u32 = 50;
+/// and how long to wait in between.
+const LOCK_PAUSE: Duration = Duration::from_millis(1);
 
 #[cfg(test)]
 mod tests {
@@ -227,6 +287,48 @@ mod tests {
         assert!(create(Path::new("/dev/null"), true).is_err());
         let error = create(&dir.path().join("a\nb.log"), true).unwrap_err().to_string();
         assert!(error.contains("control characters"), "{error}");
+    }
+
+    /// Somebody looks whether it is in use just when it is new.
+    #[test]
+    fn a_new_file_is_locked_all_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.log");
+        let file = open_new(&path).unwrap();
+        let other = lock_free(&path).unwrap();
+        assert!(other.is_some());
+        let looker = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(5));
+            drop(other);
+        });
+        let (_file, path) = locked(file, &path).unwrap();
+        looker.join().unwrap();
+        assert!(!is_free(&path).unwrap());
+    }
+
+    /// Another JVM was faster, and writes to a new file by this name.
+    #[test]
+    fn only_what_was_looked_at_is_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.log");
+        std::fs::write(&path, header::MAGIC).unwrap();
+        for _ in 0..50 {
+            let begin = std::sync::Barrier::new(2);
+            let start = || {
+                begin.wait();
+                create(&path, true)
+            };
+            let made = std::thread::scope(|scope| {
+                let other = scope.spawn(start);
+                [start(), other.join().unwrap()]
+            });
+            // Each has one of its own, or learns that it has none.
+            let is_there = |made: &(File, PathBuf)| made.0.metadata().unwrap().nlink() == 1;
+            assert!(made.iter().flatten().all(is_there), "a file in use was removed");
+            assert!(made.iter().any(Result::is_ok));
+            drop(made);
+            let _ = std::fs::remove_file(own(&path));
+        }
     }
 
     #[test]

@@ -198,9 +198,7 @@ impl Log {
         }
         let path = std::path::absolute(path)?;
         let mut now = lock(&self.path);
-        // Unlike a rename, it replaces nothing.
-        std::fs::hard_link(&*now, &path)?;
-        let _ = std::fs::remove_file(&*now);
+        names::rename_new(&now, &path)?;
         *now = path;
         Ok(())
     }
@@ -264,8 +262,10 @@ impl Log {
         }
         self.tidy.notify_one();
         self.lack_ends.notify_one();
-        let _tidied = try_lock_for(&self.tidying, Duration::from_secs(1));
-        self.remove_surplus();
+        // Who has it may be held up by that disk.
+        if let Some(_tidied) = try_lock_for(&self.tidying, Duration::from_secs(1)) {
+            self.remove_surplus();
+        }
         let leftovers = lock(&self.leftovers);
         for ending in &leftovers.ending {
             ending.generation.log.close(ending.end_ns);
@@ -479,7 +479,7 @@ impl Log {
         }
         let Some(Prepared { log, path }) = prepared.take() else { return Ok(()) };
         let number = current.number + 1;
-        if let Err(error) = self.rename(current.number, &path) {
+        if let Err(error) = self.rename(current, &path) {
             *prepared = Some(Prepared { log, path });
             return Err(error);
         }
@@ -508,23 +508,43 @@ impl Log {
     }
 
     /// Gives the current file its number and the next one its name.
-    fn rename(&self, number: u32, next: &Path) -> io::Result<()> {
+    fn rename(&self, current: &Generation, next: &Path) -> io::Result<()> {
         let path = self.path();
+        if current.log.is_at(&path) {
+            let archived = self.name_of_earlier(&path, current.number);
+            std::fs::rename(&path, &archived)?;
+            self.note_archived(archived);
+        } else if path.symlink_metadata().is_ok() {
+            return self.rename_beside(&path, next);
+        }
+        // Else somebody has moved it, and keeps it.
+        std::fs::rename(next, &path)
+    }
+
+    /// A name that the file of this number gets, where nothing is.
+    fn name_of_earlier(&self, path: &Path, number: u32) -> PathBuf {
         let began_ns = lock(&self.header).wall_ns;
         let is_by_time = self.rotation().is_some_and(|it| it.filenames == FileNames::Time);
         let name = |number| match is_by_time {
-            true => names::archived_by_time(&path, began_ns, number),
-            false => names::archived(&path, number),
+            true => names::archived_by_time(path, began_ns, number),
+            false => names::archived(path, number),
         };
-        let free = (number..=u32::MAX).map(name).find(|path| !path.exists());
-        let archived = free.unwrap_or_else(|| name(number));
-        match std::fs::rename(&path, &archived) {
-            Ok(()) => self.note_archived(archived),
-            // Somebody has moved it, and keeps it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-        std::fs::rename(next, &path)
+        let free = (number..=u32::MAX).map(name).find(|path| path.symlink_metadata().is_err());
+        free.unwrap_or_else(|| name(number))
+    }
+
+    /// Gives the next file a name of this process's own: somebody has moved the current one, and
+    /// put another file there, which is not ours.
+    fn rename_beside(&self, path: &Path, next: &Path) -> io::Result<()> {
+        let own = names::own(path);
+        names::rename_new(next, &own)?;
+        say(&format!(
+            "{}: not this log any more, which goes on in {}",
+            path.display(),
+            own.display()
+        ));
+        *lock(&self.path) = own;
+        Ok(())
     }
 }
 

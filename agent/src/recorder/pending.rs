@@ -49,6 +49,13 @@ impl Recorder {
         thread.move_waits(waits, self.log.previous().as_deref(), to, id);
     }
 
+    /// Has waits that no thread has any more have ids of a newer generation.
+    #[cold]
+    pub fn move_ended(&self, waits: &mut Waits, to: &Generation) {
+        waits
+            .move_to(self.log.previous().as_deref(), to, |java_id| self.threads.id_in(to, java_id));
+    }
+
     /// The number of the place of a wait, for what is waited for there, defined.
     fn place_of(&self, generation: &Generation, pending: &PendingWait) -> u32 {
         if pending.place == id::UNKNOWN {

@@ -8,8 +8,8 @@ mod waits;
 mod wakes;
 
 pub use waits::{
-    Acquiring, Contending, Found, Inferred, Owner, Park, ParkSeenBy, PendingWait, Seen, Taken,
-    Waits,
+    Acquiring, Contending, EndOfInferred, Found, Inferred, Owner, Park, ParkSeenBy, PendingWait,
+    Seen, Taken, Waits,
 };
 pub use wakes::{Wake, WakeBy};
 
@@ -467,8 +467,8 @@ impl Threads {
     }
 
     /// The threads whose inferred acquisitions were over before a moment, in monotonic
-    /// ns, the earliest first.
-    pub fn ended_acquisitions(&self, before_ns: u64) -> Vec<Arc<Thread>> {
+    /// ns, and when.
+    pub fn ended_acquisitions(&self, before_ns: u64) -> Vec<(u64, Arc<Thread>)> {
         let mut ended = Vec::new();
         for shard in &self.shards {
             let threads: Vec<_> = lock(shard).values().cloned().collect();
@@ -480,8 +480,7 @@ impl Threads {
                 }
             }
         }
-        ended.sort_unstable_by_key(|&(at_ns, _)| at_ns);
-        ended.into_iter().map(|(_, thread)| thread).collect()
+        ended
     }
 
     /// Has all pending waits go over to another generation: whether they have.

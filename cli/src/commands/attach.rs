@@ -142,8 +142,13 @@ pub fn attach(args: AttachArgs) -> CommandResult {
     let (mut answer, _) = {
         // An interrupt is for the agent, which takes back what it has begun.
         let held = Interrupts::hold();
-        let _held = held.map_err(|error| Failure::new(format!("signals: {error}")))?;
-        agent.start(&args.agent, Some(&log.path), is_named)?
+        let held = held.map_err(|error| Failure::new(format!("signals: {error}")))?;
+        let started = agent.start(&args.agent, Some(&log.path), is_named)?;
+        if held.wait(Duration::ZERO) {
+            let pid = agent.pid();
+            tell(&format!("note: too late to give up; tyrion stop {pid} ends what has begun"));
+        }
+        started
     };
     // It has only just begun.
     answer.retain(|(key, _)| !key.starts_with(OWN_CPU));
@@ -242,7 +247,9 @@ impl Agent {
         trust.apply(&mut jvm)?;
         let (own_path, own) = own.of(jvm.libc())?;
         let temporary = jvm.temporary().map_err(Failure::Failed)?;
-        let loaded = RefCell::new(jvm.verified_agent(&own).map_err(Failure::Failed)?);
+        // Of several, each hands on to the one that was there first.
+        let loaded = jvm.verified_agents(&own).map_err(Failure::Failed)?.into_iter().next();
+        let loaded = RefCell::new(loaded);
         sweep(&temporary, jvm.uid());
         Ok(Agent { jvm, temporary, own, own_path, loaded })
     }
@@ -398,7 +405,7 @@ impl Agent {
 
     fn exchange(&self) -> Result<Exchange, Failure> {
         Exchange::create(&self.temporary, self.jvm.uid())
-            .map_err(|error| Failure::new(format!("process {}: its /tmp: {error}", self.pid())))
+            .map_err(|error| Failure::new(self.jvm.unusable_temporary(&error)))
     }
 
     /// Waits for the answer.
@@ -418,9 +425,9 @@ impl Agent {
                 Next::Wait => std::thread::sleep(Duration::from_millis(10)),
                 Next::GiveUp => {
                     tell("giving up: the agent takes back what it has begun");
-                    exchange.give_up().map_err(|error| {
-                        Failure::new(format!("process {}: its /tmp: {error}", self.pid()))
-                    })?;
+                    exchange
+                        .give_up()
+                        .map_err(|error| Failure::new(self.jvm.unusable_temporary(&error)))?;
                 }
                 Next::Leave => {
                     let reason = "the agent does not answer; the JVM's stderr may say why";

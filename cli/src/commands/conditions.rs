@@ -6,6 +6,7 @@ use std::fmt::Write;
 use tyrion_report::{
     Findings,
     conditions::{Condition, ConditionError, Figures, METRICS, Unit},
+    sections::dumps::are_dumps,
 };
 
 /// When to end with another status.
@@ -68,8 +69,9 @@ impl ConditionArgs {
         if self.conditions.is_empty() {
             return Ok(done);
         }
-        let sides = std::iter::once(findings).chain(before);
-        if sides.into_iter().any(|findings| findings.profile().lacks_waits) {
+        let mut sides = std::iter::once(findings).chain(before);
+        // Samples of threads in dumps say which locks they wait for.
+        if sides.any(|findings| findings.profile().lacks_waits && !are_dumps(findings)) {
             return Err(Failure::new(
                 "--fail-if checks locks, which were not recorded; record with --mode \
                  contention+sample",

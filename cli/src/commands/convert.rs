@@ -132,7 +132,7 @@ impl Conversion<'_> {
     fn run(&self) -> CommandResult {
         let args = self.args;
         let (sums, lacks_owners) = self.aggregate();
-        args.style.check_profile(args.to, &sums.profile)?;
+        args.style.check_profile(args.to, &sums.profile, &self.logs)?;
         // What is missing may be missing for it.
         let done = logs::tell_damage(&sums.damage);
         let shown = self.shown(&sums)?;

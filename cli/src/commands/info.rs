@@ -3,6 +3,7 @@
 
 #[cfg(test)]
 mod documented;
+mod dumps;
 mod questions;
 mod record_filter;
 mod sampling;
@@ -18,6 +19,7 @@ use crate::{
     terminal::EscapingWriter,
 };
 use clap::Args;
+use dumps::DumpFacts;
 use questions::Questions;
 use sampling::SampleSums;
 use serde_json::{Map, Value, json};
@@ -386,7 +388,11 @@ fn head(out: &mut String, log: &Recording, found: &LogContents) -> std::fmt::Res
     if !pauses.is_empty() {
         row("pauses", &told_pauses(&pauses, log.start_ns()))?;
     }
-    row("threshold", &threshold(log))?;
+    let dumps = DumpFacts::of(log);
+    match &dumps {
+        Some(dumps) => dumps.intervals().map_or(Ok(()), |it| row("between dumps", &it))?,
+        None => row("threshold", &threshold(log))?,
+    }
     row("completeness", completeness(log, sums))?;
     row("size", &sizes(log, found))?;
     if let Some(own) = own_cpu(log) {
@@ -402,6 +408,9 @@ fn head(out: &mut String, log: &Recording, found: &LogContents) -> std::fmt::Res
         (_, Some(collections)) => row("collections", &collections.text())?,
         (Some(false), _) => row("collections", "not known: this JVM does not report them")?,
         _ => {}
+    }
+    if let Some(dumps) = dumps {
+        return row("not told", &dumps.not_told());
     }
     if found.lacks_waits() {
         return row("contention", "not recorded (mode=sample)");
@@ -494,6 +503,9 @@ fn told<'a>(key: &str, value: &'a str) -> Cow<'a, str> {
 
 /// What there is in a file of another format: `15 waits in sums`.
 fn imported(log: &Recording, found: &LogContents) -> String {
+    if let Some(dumps) = DumpFacts::of(log) {
+        return dumps.size();
+    }
     let (lacks, summed) = (log.facts().lacks, found.sums.folded);
     match (lacks.singles, lacks.counts) {
         (true, true) => format!("{} of waits", units::counted(summed, "sum")),

@@ -53,9 +53,6 @@ pub fn load(
         return Err("the paths are too long for the JVM; use shorter ones".to_owned());
     }
     let answer = request(jvm, temporary, &[b"load", path, b"true", options])?;
-    if answer.is_empty() {
-        return Err(format!("process {} closes the connection without an answer", jvm.pid()));
-    }
     let mut lines = answer.lines();
     let status = lines.next().unwrap_or_default().trim();
     let rest: Vec<&str> = lines.collect();
@@ -74,9 +71,9 @@ pub fn load(
 /// One line: the JVM cannot be reached, or does not do it.
 pub fn thread_dump(jvm: &JvmProcess, temporary: &Folder) -> Result<Vec<u8>, String> {
     let texts: [&[u8]; 4] = [b"threaddump", b"-l", b"", b""];
-    let answer = request_bytes(jvm, temporary, &texts, LONGEST_DUMP)?;
+    let mut answer = request_bytes(jvm, temporary, &texts, LONGEST_DUMP)?;
     match answer.strip_prefix(b"0\n") {
-        Some(dump) => Ok(dump.to_vec()),
+        Some(_) => Ok(answer.split_off(b"0\n".len())),
         None => {
             let start = answer.get(..LONGEST_SAID.min(answer.len())).unwrap_or_default();
             Err(format!("the JVM refuses: {}", said(String::from_utf8_lossy(start).trim())))
@@ -133,7 +130,11 @@ fn request_bytes(
     socket.set_write_timeout(Some(ANSWER)).map_err(told)?;
     // The kernel takes a request, which is short, without the JVM.
     socket.write_all(&request).map_err(told)?;
-    read_answer(socket, longest).map_err(told)
+    let answer = read_answer(socket, longest).map_err(told)?;
+    match answer.is_empty() {
+        true => Err(format!("process {} closes the connection without an answer", jvm.pid())),
+        false => Ok(answer),
+    }
 }
 
 /// Reads to the end, but no more and no longer than a JVM would write.
@@ -285,7 +286,7 @@ impl Trigger<'_> {
                 let made = file.metadata().and_then(|it| it.modified());
                 made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age > 2 * PATIENCE))
             }
-            Err(error) => return Err(format!("process {}: its /tmp: {error}", jvm.pid())),
+            Err(error) => return Err(jvm.unusable_temporary(&error)),
         };
         Ok(Trigger { temporary, name, is_ours })
     }

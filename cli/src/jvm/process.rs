@@ -41,6 +41,8 @@ const ATTEMPTS: usize = 3;
 /// The number of the field of `/proc/PID/stat` that says where its code begins;
 /// where that ends, and where its stack begins, are the next two.
 const START_CODE: usize = 26;
+/// A process has loaded fewer agents of ours.
+const MOST_AGENTS: usize = 16;
 /// What the file names of agents begin with.
 const AGENT: &[u8] = b"libtyrion_agent";
 
@@ -58,7 +60,7 @@ pub struct JvmProcess {
     /// Whether rights of its that the kernel tells of count here, too.
     shares_users: bool,
     mapped: Mappings,
-    agent: Option<MappedAgent>,
+    agents: Vec<MappedAgent>,
 }
 
 /// What is seen of one program that a process runs.
@@ -69,7 +71,7 @@ struct Observation {
     root_here: PathBuf,
     shares_users: bool,
     mapped: Mappings,
-    agent: Option<MappedAgent>,
+    agents: Vec<MappedAgent>,
 }
 
 /// What tells programs of a process apart: descriptors of it outlive `execve`.
@@ -89,11 +91,22 @@ struct Mappings {
     jvm: Option<PathBuf>,
     /// Whether its C library is musl, as on Alpine Linux.
     has_musl: bool,
-    /// The agent's first mapping: its addresses as they stand in the list, and
+    /// The first mapping of each agent: its addresses as they stand in the list, and
     /// its path.
-    agent: Option<(String, Vec<u8>)>,
+    agents: Vec<(String, Vec<u8>)>,
+    /// Whether code of a file is mapped that is called like an agent's library.
+    runs_agent: bool,
     /// Files that it writes to and shares.
-    shared: Vec<PathBuf>,
+    shared: Vec<SharedFile>,
+}
+
+/// A file that a process writes to and shares.
+#[derive(Debug, PartialEq, Eq)]
+struct SharedFile {
+    /// Of its first mapping, as under `map_files`.
+    addresses: String,
+    /// By the process's own path.
+    path: PathBuf,
 }
 
 /// An agent that a process has loaded.
@@ -127,7 +140,7 @@ impl JvmProcess {
             root_here: seen.root_here,
             shares_users: seen.shares_users,
             mapped: seen.mapped,
-            agent: seen.agent,
+            agents: seen.agents,
             process,
             root,
         })
@@ -155,12 +168,12 @@ impl JvmProcess {
 
     /// Whether it had loaded an agent when it was entered.
     pub fn has_agent(&self) -> bool {
-        self.agent.is_some()
+        !self.agents.is_empty()
     }
 
     /// The files that it writes to and shares, by its own paths.
-    pub fn shared_files(&self) -> &[PathBuf] {
-        &self.mapped.shared
+    pub fn shared_files(&self) -> impl Iterator<Item = &Path> {
+        self.mapped.shared.iter().map(|file| &*file.path)
     }
 
     /// Asks a JVM to open its socket.
@@ -182,17 +195,21 @@ impl JvmProcess {
         self.process.send_quit().map_err(|error| format!("process {pid}: {error}"))
     }
 
-    /// The path of the agent that the process has loaded, if it is `own` to the
-    /// byte and nobody else could replace it.
+    /// The paths of the agents that the process has loaded, if they are `own` to the
+    /// byte and nobody else could replace them. There are several where a command was killed
+    /// before the copy that it had made was loaded.
     ///
     /// # Errors
     /// One line: it is another one, or was replaced.
-    pub fn verified_agent(&self, own: &File) -> Result<Option<PathBuf>, String> {
-        let Some(agent) = &self.agent else { return Ok(None) };
+    pub fn verified_agents(&self, own: &File) -> Result<Vec<PathBuf>, String> {
+        self.agents.iter().map(|agent| self.verify(agent, own)).collect()
+    }
+
+    fn verify(&self, agent: &MappedAgent, own: &File) -> Result<PathBuf, String> {
         let pid = self.pid();
         if agent.is_deleted {
             return match agent.is_mapped_from(own) {
-                true => Ok(Some(agent.loaded_as())),
+                true => Ok(agent.loaded_as()),
                 false => Err(format!(
                     "the agent in process {pid} was replaced or removed on disk; if it was \
                      removed, run tyrion as root, else restart the JVM to use the new one"
@@ -212,7 +229,7 @@ impl JvmProcess {
         };
         let is_own = open_regular(&found).and_then(|file| exchange::same_bytes(own, &file));
         match is_own {
-            Ok(true) if is_mapped => Ok(Some(agent.path.clone())),
+            Ok(true) if is_mapped => Ok(agent.path.clone()),
             Ok(_) => Err(other(String::new())),
             Err(error) => Err(other(format!(" ({error})"))),
         }
@@ -252,7 +269,7 @@ impl Observation {
         let root = process.link("root").map_err(hidden)?;
         let root_here = reach::root_here(process);
         let shares_users = shares_namespace(process, "user");
-        let agent = MappedAgent::of(process, &mapped);
+        let agents = mapped.agents.iter().map(|agent| MappedAgent::of(process, agent)).collect();
         let status = process.read("status").map_err(failed)?;
         if before != ProgramIdentity::of(process, &status).map_err(failed)? {
             return Ok(None);
@@ -269,7 +286,7 @@ impl Observation {
             root_here,
             shares_users,
             mapped,
-            agent,
+            agents,
         }))
     }
 }
@@ -300,8 +317,7 @@ impl LogFiles for JvmProcess {
 }
 
 impl MappedAgent {
-    fn of(process: &Process, mapped: &Mappings) -> Option<MappedAgent> {
-        let (addresses, path) = mapped.agent.as_ref()?;
+    fn of(process: &Process, (addresses, path): &(String, Vec<u8>)) -> MappedAgent {
         let (path, is_deleted) = match path.strip_suffix(DELETED) {
             Some(path) => (path, true),
             None => (path.as_slice(), false),
@@ -312,7 +328,7 @@ impl MappedAgent {
         let below = path.strip_prefix(root.as_slice()).filter(|rest| rest.starts_with(b"/"));
         let path = PathBuf::from(OsStr::from_bytes(below.unwrap_or(path)));
         let file = process.link(&format!("map_files/{addresses}")).ok();
-        Some(MappedAgent { path, is_deleted, file })
+        MappedAgent { path, is_deleted, file }
     }
 
     /// Whether what is mapped is our library, which the kernel lets only root see.
@@ -351,15 +367,21 @@ impl Mappings {
         self.has_musl |= name.starts_with(b"ld-musl-");
         let mut words = line[..at].split(|&byte| byte == b' ');
         let addresses = String::from_utf8_lossy(words.next().unwrap_or_default());
-        if name.starts_with(AGENT) && self.agent.is_none() {
-            self.agent = Some((map_file(&addresses), path.to_vec()));
+        let rights = words.next().unwrap_or_default();
+        if name.starts_with(AGENT) {
+            let is_new = self.agents.iter().all(|(_, known)| known != path);
+            if is_new && self.agents.len() < MOST_AGENTS {
+                self.agents.push((map_file(&addresses), path.to_vec()));
+            }
+            let file = name.strip_suffix(DELETED).unwrap_or(name);
+            self.runs_agent |= file.ends_with(b".so") && rights.get(2) == Some(&b'x');
         }
-        let is_shared = words.next().is_some_and(|rights| rights.starts_with(b"rw-s"));
+        let is_shared = rights.starts_with(b"rw-s");
         let is_there = !path.ends_with(DELETED);
         if is_shared && is_there && self.shared.len() < MOST_SHARED {
             let path = theirs();
-            if !self.shared.contains(&path) {
-                self.shared.push(path);
+            if !self.shared.iter().any(|file| file.path == path) {
+                self.shared.push(SharedFile { addresses: map_file(&addresses), path });
             }
         }
     }

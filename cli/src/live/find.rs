@@ -61,7 +61,7 @@ fn of_process(pid: u32) -> Result<LogSource, Failure> {
         let number = follower.recording().facts().metadata("file-number");
         let number = number.and_then(|number| number.parse().ok()).unwrap_or(0);
         if newest.as_ref().is_none_or(|(other, _)| number > *other) {
-            newest = Some((number, path.clone()));
+            newest = Some((number, path.to_owned()));
         }
     }
     match newest {

@@ -126,6 +126,11 @@ impl<'a> Timeline<'a> {
         self.source.filter
     }
 
+    /// The thread of the profile that a thread of a log is; `None` if the profile lacks it.
+    pub fn thread(&self, run: u32, id: u32) -> Option<u32> {
+        self.source.ids.get(run as usize)?.thread(id)
+    }
+
     /// The lock of the profile that a lock of a log is; `None` if the profile lacks it.
     pub fn lock(&self, run: u32, id: u32) -> Option<u32> {
         self.source.ids.get(run as usize)?.lock(id)

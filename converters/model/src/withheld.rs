@@ -467,7 +467,7 @@ fn roles(log: &Recording, known: &HashMap<u32, KnownSite>) -> Vec<Role> {
 fn sees_signals(log: &Recording) -> bool {
     let mut sites = log.definitions().sites().iter();
     match log.facts().metadata("parks") {
-        Some(seen_by) => seen_by == "probes",
+        Some(seen_by) => seen_by != "natives",
         None => sites.any(|(_, site)| site.kind == WaitKind::LockReacquire),
     }
 }

@@ -22,7 +22,7 @@ pub struct ReportOptions {
     /// [`Grouping::parse`](tyrion_model::grouping::Grouping::parse) reads
     /// it.
     pub group_by: String,
-    /// The packages that stacks of trees and lines are cut down to; none for
+    /// The packages that stacks of trees, lines and contended locks are cut down to; none for
     /// whole stacks.
     pub packages: Vec<String>,
     /// The length of the intervals that have a tree of their own; 0 for a single

@@ -4,7 +4,8 @@ use crate::{
     About, Answer, Findings, ReportOptions, SECTIONS, Section,
     findings::LogFacts,
     sections::{
-        dumps::are_dumps, lines::SECTION as LINES, sampled::NO_LOCKS, tree::SECTION as TREE,
+        contended::SECTION as CONTENDED, dumps::are_dumps, lines::SECTION as LINES,
+        sampled::NO_LOCKS, tree::SECTION as TREE,
     },
 };
 use tyrion_model::units;
@@ -157,13 +158,14 @@ fn notes(findings: &Findings<'_>, options: &ReportOptions, sections: &[&Section]
         }
     }
     let shows_lines = sections.iter().any(|section| section.name == LINES.name);
+    let shows_locks = sections.iter().any(|section| section.name == CONTENDED.name);
     let by_default = options.group_by == ReportOptions::default().group_by;
     for (option, is_given, shown, of) in [
         (
             "--packages",
             !options.packages.is_empty(),
-            shows_tree || shows_lines,
-            "sections lines and tree",
+            shows_tree || shows_lines || shows_locks,
+            "sections contended, lines and tree",
         ),
         ("--group-by", !by_default, shows_tree, "section tree"),
     ] {

@@ -17,13 +17,18 @@ mod tables;
 mod thread;
 
 use super::{
-    By, Format, Metrics, OutputOptions, Stream, facts,
+    By, Format, Metrics, OutputOptions, Stream,
+    by_dump::{self, DumpStacks},
+    facts,
     json::{self, Commas, ms},
     places::LockStacks,
     processes::pids,
 };
 use flate2::{Compression, write::GzEncoder};
-use std::io::{self, BufWriter, Write};
+use std::{
+    collections::BTreeMap,
+    io::{self, BufWriter, Write},
+};
 use tables::{Strings, Tables};
 use thread::{Context, write_thread};
 use tyrion_model::{harmless, profile::Run, timeline::Timeline};
@@ -64,6 +69,9 @@ fn write_profile(
     options: &OutputOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    if by_dump::are_dumps(timeline) {
+        return write_dumps(timeline, options, out);
+    }
     let places = LockStacks::new(timeline.profile(), options)?;
     let mut strings = Strings::default();
     let mut tables = Tables::new(&places, timeline.untimed());
@@ -83,6 +91,37 @@ fn write_profile(
     })?;
     out.write_all(b"],\n\"shared\":")?;
     tables.write(timeline.profile(), &mut strings, out)?;
+    out.write_all(b"}\n")
+}
+
+/// Writes thread dumps: each thread has a sample for each dump that it is in.
+fn write_dumps(
+    timeline: &Timeline<'_>,
+    options: &OutputOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let profile = by_dump::with_waits(timeline.profile());
+    let stacks = DumpStacks::new(&profile, options)?;
+    let mut strings = Strings::default();
+    let mut tables = Tables::new(stacks.places(), &[]);
+    out.write_all(b"{\"meta\":")?;
+    write_meta(timeline, out)?;
+    out.write_all(b",\n\"libs\":[],\n\"threads\":[")?;
+    let mut threads: BTreeMap<u32, Vec<thread::DumpSample>> = BTreeMap::new();
+    for seen in by_dump::moments(timeline)?.iter().flat_map(|dump| &dump.threads) {
+        let Some(thread) = timeline.thread(seen.run, seen.thread_id) else { continue };
+        let (at_ns, stack) = (seen.at_ns, stacks.node(seen).checked_sub(1));
+        threads.entry(thread).or_default().push(thread::DumpSample { at_ns, stack });
+    }
+    let (mut commas, pids) = (Commas::default(), pids(timeline));
+    for (thread, samples) in threads {
+        commas.next(out)?;
+        let (tables, strings) = (&mut tables, &mut strings);
+        let context = Context { timeline, tables, strings, pids: &pids };
+        thread::write_samples(&context, thread, &samples, out)?;
+    }
+    out.write_all(b"],\n\"shared\":")?;
+    tables.write(&profile, &mut strings, out)?;
     out.write_all(b"}\n")
 }
 

@@ -15,6 +15,7 @@
 //! Packets are in the order of their times, on the log's clock, `CLOCK_MONOTONIC`. They
 //! are written as they are made: the trace is never in memory as a whole.
 
+mod dumps;
 mod naming;
 mod owners;
 mod packets;
@@ -22,7 +23,7 @@ pub mod proto;
 mod sweep;
 mod tracks;
 
-use super::{By, Format, Metrics, OutputOptions, Stream};
+use super::{By, Format, Metrics, OutputOptions, Stream, by_dump};
 use packets::Packets;
 use std::io::{self, BufWriter, Write};
 use sweep::Sweep;
@@ -46,6 +47,10 @@ pub const FORMAT: Format = Format {
 
 fn stream(timeline: &Timeline<'_>, options: &OutputOptions, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 18, out);
+    if by_dump::are_dumps(timeline) {
+        dumps::write(timeline, &mut out)?;
+        return out.flush();
+    }
     let packets = Packets::new(timeline.profile(), timeline.axis(), &mut out)?;
     let mut sweep = Sweep::new(timeline, options, packets);
     timeline.in_time(&mut |items, next| sweep.add(items, next))?;

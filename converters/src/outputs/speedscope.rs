@@ -5,13 +5,16 @@
 //! readers keep numbers as floating point, which has no room for the ns of a clock that
 //! has run for more than 104 days. What cannot be told so is added up in a second,
 //! *sampled* profile of the thread: waits that have no times, and those that overlap with
-//! the one before, since frames have to be closed in the reverse order.
+//! the one before, since frames have to be closed in the reverse order. Thread dumps have a
+//! *sampled* profile for each dump.
 //!
 //! Source of the format: <https://www.speedscope.app/file-format-schema.json>, and the
 //! types in `src/lib/file-format-spec.ts` of speedscope's repository.
 
+mod dumps;
+
 use super::{
-    By, Format, Metrics, OutputOptions, Stream,
+    By, Format, Metrics, OutputOptions, Stream, by_dump,
     facts::{self, RowKinds},
     json::{self, Commas},
     places::{LockStacks, wait_rows},
@@ -55,6 +58,9 @@ pub const FORMAT: Format = Format {
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 
 fn stream(timeline: &Timeline<'_>, options: &OutputOptions, out: &mut dyn Write) -> io::Result<()> {
+    if by_dump::are_dumps(timeline) {
+        return dumps::write(timeline, options, out);
+    }
     let profile = timeline.profile();
     let places = LockStacks::new(profile, options)?;
     let mut out = BufWriter::with_capacity(1 << 18, out);

@@ -6,17 +6,19 @@ use tyrion_wire::varint;
 
 /// A field of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct MessageField<'a> {
-    pub(super) number: u64,
-    pub(super) value: FieldValue<'a>,
+pub(crate) struct MessageField<'a> {
+    pub(crate) number: u64,
+    pub(crate) value: FieldValue<'a>,
     /// Where it begins in the message.
-    pub(super) at: usize,
+    pub(crate) at: usize,
 }
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FieldValue<'a> {
+pub(crate) enum FieldValue<'a> {
     Number(u64),
+    /// A number of eight bytes.
+    Fixed(u64),
     /// A text, a message, or packed numbers.
     Bytes(&'a [u8]),
     /// Of a type that profiles do not have.
@@ -25,20 +27,20 @@ pub(super) enum FieldValue<'a> {
 
 /// The fields of a message.
 #[derive(Clone, Debug)]
-pub(super) struct MessageFields<'a> {
+pub(crate) struct MessageFields<'a> {
     bytes: &'a [u8],
     at: usize,
     /// Where a field begins that is not whole.
-    pub(super) torn_at: Option<usize>,
+    pub(crate) torn_at: Option<usize>,
 }
 
 impl<'a> MessageFields<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> MessageFields<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> MessageFields<'a> {
         MessageFields { bytes, at: 0, torn_at: None }
     }
 
     /// Whether a message is whole.
-    pub(super) fn is_whole(bytes: &'a [u8]) -> bool {
+    pub(crate) fn is_whole(bytes: &'a [u8]) -> bool {
         let mut fields = MessageFields::new(bytes);
         fields.by_ref().for_each(drop);
         fields.torn_at.is_none()
@@ -69,7 +71,6 @@ impl<'a> Iterator for MessageFields<'a> {
 fn field(bytes: &[u8]) -> Option<(u64, FieldValue<'_>, usize)> {
     let (tag, tag_len) = varint::read(bytes)?;
     let (number, rest) = (tag >> 3, bytes.get(tag_len..)?);
-    let fixed = |len: usize| rest.get(..len).map(|_| (number, FieldValue::Other, tag_len + len));
     if number == 0 {
         return None;
     }
@@ -78,19 +79,22 @@ fn field(bytes: &[u8]) -> Option<(u64, FieldValue<'_>, usize)> {
             let (value, len) = varint::read(rest)?;
             Some((number, FieldValue::Number(value), tag_len + len))
         }
-        1 => fixed(8),
+        1 => {
+            let bytes: [u8; 8] = rest.get(..8)?.try_into().ok()?;
+            Some((number, FieldValue::Fixed(u64::from_le_bytes(bytes)), tag_len + 8))
+        }
         2 => {
             let (len, len_len) = varint::read(rest)?;
             let end = len_len.checked_add(usize::try_from(len).ok()?)?;
             Some((number, FieldValue::Bytes(rest.get(len_len..end)?), tag_len + end))
         }
-        5 => fixed(4),
+        5 => rest.get(..4).map(|_| (number, FieldValue::Other, tag_len + 4)),
         _ => None,
     }
 }
 
 /// Hands numbers to `take`: one, or packed ones as far as they are whole.
-pub(super) fn numbers(value: FieldValue<'_>, mut take: impl FnMut(u64)) {
+pub(crate) fn numbers(value: FieldValue<'_>, mut take: impl FnMut(u64)) {
     match value {
         FieldValue::Number(number) => take(number),
         FieldValue::Bytes(mut packed) => {
@@ -99,7 +103,7 @@ pub(super) fn numbers(value: FieldValue<'_>, mut take: impl FnMut(u64)) {
                 packed = packed.get(len..).unwrap_or_default();
             }
         }
-        FieldValue::Other => {}
+        FieldValue::Fixed(_) | FieldValue::Other => {}
     }
 }
 

@@ -3,13 +3,14 @@
 use super::{
     Dumps, line,
     lines::TextLines,
-    raw::{RawDump, RawLock, RawOwner, RawState, RawThread, RawWait, WaitPhrase},
+    raw::{RawDump, RawLock, RawOwner, RawState, RawThread, RawWait, ToldWait, WaitPhrase},
 };
 use std::io;
 
 /// Reads a text, which may have several dumps.
 pub(super) fn read(text: &[u8], dumps: &mut Dumps<'_>) -> io::Result<()> {
     let mut dump: Option<RawDump> = None;
+    let mut told: Option<ToldWait> = None;
     for (offset, line) in TextLines::new(text) {
         let (tag, value) = line.split_once(char::is_whitespace).unwrap_or((&line, ""));
         let value = value.trim();
@@ -33,10 +34,28 @@ pub(super) fn read(text: &[u8], dumps: &mut Dumps<'_>) -> io::Result<()> {
                 dump.pid = words.filter_map(|it| it.parse().ok()).next();
             }
             "3XMTHREADINFO" => dump.threads.extend(header(value, offset)),
+            "1LKDEADLOCK" => told = None,
+            "2LKDEADLOCKTHR" => deadlocked(value, &mut told, dump),
+            "4LKDEADLOCKOBJ" => {
+                if let Some(told) = &mut told {
+                    told.address = object(value).address;
+                }
+            }
             _ => thread_line(tag, value, dump, dumps),
         }
     }
     dump.map_or(Ok(()), |dump| dumps.add(dump))
+}
+
+/// `Thread "main" (0x1)`, in a circle of threads, the first of which stands at its end, too:
+/// each has what the one before waits for.
+fn deadlocked(value: &str, told: &mut Option<ToldWait>, dump: &mut RawDump) {
+    let name = value.split_once('"').and_then(|(_, name)| name.rsplit_once('"'));
+    let Some((name, _)) = name else { return };
+    let next = ToldWait { thread: name.to_owned(), ..ToldWait::default() };
+    if let Some(before) = told.replace(next).filter(|it| !it.address.is_empty()) {
+        dump.told.push(ToldWait { owner: name.to_owned(), ..before });
+    }
 }
 
 /// Whether what comes belongs to the next dump.
@@ -86,6 +105,8 @@ fn thread_line(tag: &str, value: &str, dump: &mut RawDump, dumps: &mut Dumps<'_>
             let total = total.and_then(|total| total.split(',').next());
             thread.cpu_ns = total.and_then(|total| line::duration_ns(&total.replace(' ', "")));
         }
+        // Of what the JVM runs for itself.
+        "3XMTHREADINFO3" if value.starts_with("No Java callstack") => thread.is_java = false,
         "3XMTHREADBLOCK" => blocked(thread, value),
         "4XESTACKTRACE" => {
             let frame = value.strip_prefix("at ").unwrap_or(value);
@@ -111,9 +132,13 @@ fn blocked(thread: &mut RawThread, value: &str) {
         _ => WaitPhrase::Wait,
     };
     thread.wait = Some(RawWait { how, lock: object(lock) });
-    let owner = owner.trim();
-    let name = owner.strip_prefix('"').and_then(|it| it.split_once("\" (").map(|it| it.0));
-    thread.owner = name.map(|name| RawOwner::Name(name.to_owned()));
+    // Names may be used twice.
+    let tid = owner.rsplit_once("(J9VMThread:").and_then(|(_, tid)| tid.split([',', ')']).next());
+    let name = owner.trim().strip_prefix('"').and_then(|it| it.rsplit_once("\" ("));
+    thread.owner = match (tid, name) {
+        (Some(tid), _) => Some(RawOwner::Tid(tid.to_owned())),
+        (None, name) => name.map(|(name, _)| RawOwner::Name(name.to_owned())),
+    };
 }
 
 fn object(text: &str) -> RawLock {

@@ -33,6 +33,8 @@ pub(super) struct Header<'l> {
     pub(super) tid: &'l str,
     pub(super) is_daemon: bool,
     pub(super) is_virtual: bool,
+    /// It has no Java frames, as OpenJ9 says.
+    pub(super) is_native: bool,
     pub(super) cpu_ns: Option<u64>,
     pub(super) elapsed_ns: Option<u64>,
     pub(super) state: RawState,
@@ -87,11 +89,20 @@ pub(super) fn header(line: &str) -> Option<Header<'_>> {
 /// `BLOCKED on java.lang.Object@1b2c owned by "other" Id=13 (in native)`.
 fn of_bean<'l>(header: &mut Header<'l>, text: &'l str) {
     header.state = RawState::of(text);
+    header.is_native = text.trim_end().ends_with(" null");
     let Some((_, on)) = text.split_once(" on ") else { return };
     let (lock, owner) = on.split_once(" owned by ").unwrap_or((on, ""));
     let lock = lock.split(" (").next().unwrap_or(lock);
     header.wait = Some(RawWait { how: WaitPhrase::Something, lock: RawLock::at_sign(lock) });
     header.owner = owner_of(owner);
+}
+
+/// `Virtual machine: 4711 JVM information: JRE 11 ...`, of OpenJ9's jstack: the process and the
+/// JVM, which may stand in the next line.
+pub(super) fn openj9(line: &str) -> Option<(Option<u32>, &str)> {
+    let (pid, jvm) = line.strip_prefix("Virtual machine: ")?.split_once(" JVM information")?;
+    let pid = leading(pid).and_then(|pid| u32::try_from(pid).ok());
+    Some((pid, jvm.trim_start_matches(':').trim()))
 }
 
 /// `"other" Id=13`, `"other" t@13`.
@@ -276,7 +287,7 @@ pub(super) fn plain_address(text: &str) -> String {
 
 /// `2023-09-03 15:00:00`, `2024-01-02T03:04:05.678Z`, `2024/01/02 at 03:04:05`: in ns of Unix
 /// time, as if it was UTC.
-pub(super) fn moment_ns(text: &str) -> Option<u64> {
+pub(crate) fn moment_ns(text: &str) -> Option<u64> {
     let mut numbers = [0u64; 6];
     let mut left = text.trim();
     for (nth, number) in numbers.iter_mut().enumerate() {

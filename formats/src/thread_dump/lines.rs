@@ -45,6 +45,7 @@ pub(super) fn offset_in_file(bytes: &[u8], decoded: &[u8], at: u64) -> u64 {
 
 /// The lines of a text, each with where it begins. Those that a console has cut are whole
 /// again; ends of lines are taken off.
+#[derive(Clone)]
 pub(super) struct TextLines<'t> {
     text: &'t [u8],
     at: usize,

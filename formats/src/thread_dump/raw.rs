@@ -55,6 +55,8 @@ pub(super) struct RawThread {
 pub(super) enum RawOwner {
     Name(String),
     Id(u64),
+    /// [`RawThread::tid`].
+    Tid(String),
 }
 
 /// What a thread is doing.
@@ -135,7 +137,7 @@ pub(super) enum WaitPhrase {
 }
 
 /// A lock: its class as people write it, and what tells it from others of its class.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct RawLock {
     pub(super) class: String,
     pub(super) address: String,

@@ -3,8 +3,12 @@
 
 use super::frames::FrameTable;
 use super::raw::{RawDump, RawFrame, RawLock, RawOwner, RawThread, WaitPhrase};
+use crate::limits::thread_dump::MAX_INFERRED;
 use crate::{jfr::park, recording::HolderSource, summed::kinds};
-use std::collections::HashMap;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap, HashSet},
+};
 use tyrion_wire::{WaitKind, sample::ThreadState};
 
 /// What became known of a thread.
@@ -56,19 +60,27 @@ fn holders(all: &[Resolved]) -> HashMap<RawLock, usize> {
 
 /// Finds threads by what files call them.
 struct ThreadIndex<'d> {
-    dump: &'d RawDump,
+    /// Whom the JVM's section on deadlocks names, by who waits, and for which address.
+    by_told: HashMap<(&'d str, &'d str), &'d str>,
     by_name: HashMap<&'d str, usize>,
     by_id: HashMap<u64, usize>,
+    by_tid: HashMap<&'d str, usize>,
 }
 
 impl<'d> ThreadIndex<'d> {
     fn new(dump: &'d RawDump) -> ThreadIndex<'d> {
         let (mut by_name, mut by_id) = (HashMap::new(), HashMap::new());
+        let mut by_told = HashMap::new();
+        for told in &dump.told {
+            by_told.entry((&*told.thread, &*told.address)).or_insert(&*told.owner);
+        }
+        let mut by_tid = HashMap::new();
         for (at, thread) in dump.threads.iter().enumerate() {
             by_name.entry(thread.name.as_str()).or_insert(at);
             by_id.extend(thread.id.map(|id| (id, at)));
+            by_tid.entry(thread.tid.as_str()).or_insert(at);
         }
-        ThreadIndex { dump, by_name, by_id }
+        ThreadIndex { by_told, by_name, by_id, by_tid }
     }
 
     /// Who is said to have what a thread waits for.
@@ -76,12 +88,13 @@ impl<'d> ThreadIndex<'d> {
         let owner = match &thread.owner {
             Some(RawOwner::Id(id)) => self.by_id.get(id),
             Some(RawOwner::Name(name)) => self.by_name.get(name.as_str()),
+            Some(RawOwner::Tid(tid)) => self.by_tid.get(tid.as_str()),
             // Names may be used twice, so the address has to fit, too.
             None => {
-                let of = |name: &str| name == thread.name;
-                let is_it = |address: &str| lock.is_some_and(|lock| lock.address == address);
-                let told = self.dump.told.iter().find(|it| of(&it.thread) && is_it(&it.address));
-                told.and_then(|told| self.by_name.get(told.owner.as_str()))
+                let told = lock.and_then(|lock| {
+                    self.by_told.get(&(thread.name.as_str(), lock.address.as_str()))
+                });
+                told.and_then(|owner| self.by_name.get(owner))
             }
         };
         owner.copied().filter(|&owner| owner != at)
@@ -125,6 +138,8 @@ impl StackReader<'_> {
             Some(state) => state,
             None if raw.waits => match top.map(|it| (it.class.as_str(), it.method.as_str())) {
                 Some(("java/lang/Object", _)) => ThreadState::Waiting,
+                // Beans say "waiting on" of parks, too.
+                Some((class, "park")) if class.ends_with("misc/Unsafe") => ThreadState::Parked,
                 Some(("java/lang/Thread", method)) if method.starts_with("sleep") => {
                     ThreadState::Sleeping
                 }
@@ -200,11 +215,11 @@ impl StackReader<'_> {
     /// frame that did says "locked".
     fn held(&self, it: &Resolved) -> Vec<RawLock> {
         let is_monitor_wait = matches!(it.kind, Some(WaitKind::Monitor | WaitKind::ObjectWait));
-        let mut held: Vec<RawLock> = Vec::new();
+        let (mut held, mut known) = (Vec::new(), HashSet::new());
         let locked = self.thread.locked.iter().map(|(_, lock)| lock);
         for lock in locked.chain(&self.thread.owned) {
             let is_waited = is_monitor_wait && it.lock.as_ref() == Some(lock);
-            if !is_waited && !held.contains(lock) {
+            if !is_waited && known.insert(lock) {
                 held.push(lock.clone());
             }
         }
@@ -245,6 +260,34 @@ fn initializers(dump: &RawDump, frames: &FrameTable, all: &mut [Resolved]) {
     }
 }
 
+/// Class and method.
+type MethodName<'f> = (&'f str, &'f str);
+
+/// Which threads are in these methods, each with the last line in it, the last of all first.
+fn there<'f>(
+    dump: &RawDump,
+    frames: &'f FrameTable,
+    methods: HashSet<MethodName<'f>>,
+) -> HashMap<MethodName<'f>, Vec<(u32, usize)>> {
+    let mut there: HashMap<MethodName<'f>, Vec<(u32, usize)>> = HashMap::new();
+    for (at, thread) in dump.threads.iter().enumerate() {
+        for frame in thread.frames.iter().filter_map(|&number| frames.get(number)) {
+            let method = (&*frame.class, &*frame.method);
+            if !methods.contains(&method) {
+                continue;
+            }
+            let all = there.entry(method).or_default();
+            match all.last_mut().filter(|last| last.1 == at) {
+                Some(last) => last.0 = last.0.max(frame.line),
+                None => all.push((frame.line, at)),
+            }
+        }
+    }
+    // Stable: in the order of threads where lines are equal.
+    there.values_mut().for_each(|all| all.sort_by_key(|it| Reverse(it.0)));
+    there
+}
+
 /// The program's method that a thread waits in, and the line.
 fn call<'f>(thread: &RawThread, frames: &'f FrameTable) -> Option<&'f RawFrame> {
     let of = thread.frames.iter().filter_map(|&number| frames.get(number));
@@ -266,26 +309,27 @@ fn beyond(dump: &RawDump, frames: &FrameTable, all: &mut [Resolved]) {
     };
     let wanted: Vec<usize> =
         (0..all.len()).filter(|&at| all.get(at).is_some_and(is_open)).collect();
-    let mut found: HashMap<RawLock, Vec<usize>> = HashMap::new();
+    // By lock and method, the first line in which somebody waits: who is beyond any is beyond that.
+    let mut calls: BTreeMap<(&RawLock, MethodName<'_>), u32> = BTreeMap::new();
     for &at in &wanted {
         let (Some(thread), Some(it)) = (dump.threads.get(at), all.get(at)) else { continue };
         let (Some(call), Some(lock)) = (call(thread, frames), &it.lock) else { continue };
-        let is_beyond = |other: usize| {
-            let waits = all.get(other).is_some_and(|of| of.lock == it.lock);
-            let of = dump.threads.get(other).map_or(&[][..], |of| &of.frames);
-            let mut of = of.iter().filter_map(|&number| frames.get(number));
-            !waits
-                && of.any(|frame| {
-                    (&frame.class, &frame.method) == (&call.class, &call.method)
-                        && frame.line > call.line
-                })
-        };
+        let line = calls.entry((lock, (&call.class, &call.method))).or_insert(call.line);
+        *line = call.line.min(*line);
+    }
+    let there = there(dump, frames, calls.keys().map(|(_, method)| *method).collect());
+    let mut found: HashMap<RawLock, Vec<usize>> = HashMap::new();
+    for ((lock, method), line) in calls {
+        let all_there = there.get(&method).map_or(&[][..], |there| there);
+        let beyond = all_there.iter().take_while(|it| it.0 > line).map(|it| it.1);
+        let waits = |at: &usize| all.get(*at).is_some_and(|it| it.lock.as_ref() == Some(lock));
         let holders = found.entry(lock.clone()).or_default();
-        for other in (0..dump.threads.len()).filter(|&other| is_beyond(other)) {
-            if !holders.contains(&other) {
-                holders.push(other);
+        for at in beyond.filter(|at| !waits(at)).take(MAX_INFERRED) {
+            if !holders.contains(&at) && holders.len() < MAX_INFERRED {
+                holders.push(at);
             }
         }
+        holders.sort_unstable();
     }
     for at in wanted {
         let Some(it) = all.get_mut(at) else { continue };

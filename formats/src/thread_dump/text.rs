@@ -8,7 +8,7 @@ use super::{
     lines::TextLines,
     raw::{RawDump, RawState, RawThread, RawWait, ToldWait, WaitPhrase},
 };
-use std::io;
+use std::{collections::HashSet, io};
 use tyrion_wire::sample::ThreadState;
 
 /// A thread's name may have so many line breaks.
@@ -38,17 +38,25 @@ pub(super) struct TextReader<'d, 'o> {
     told: Option<ToldWait>,
     /// HotSpot's dump has not come to its last lines.
     is_open: bool,
+    /// The ids of the beans' threads of the dump.
+    ids: HashSet<u64>,
+    /// The beans wrote no line in front of the dump: one that it shares with the dump before
+    /// began it.
+    is_repeated: bool,
+    /// How many threads the dump before has.
+    before: usize,
 }
 
 impl<'d, 'o> TextReader<'d, 'o> {
     pub(super) fn new(dumps: &'d mut Dumps<'o>) -> Self {
-        let (dump, thread, part, moment_ns, told) = Default::default();
-        TextReader { dumps, dump, thread, part, moment_ns, told, is_open: false }
+        let (dump, thread, part, moment_ns, told, ids) = Default::default();
+        let (is_open, is_repeated, before) = Default::default();
+        TextReader { dumps, dump, thread, part, moment_ns, told, is_open, ids, is_repeated, before }
     }
 
     /// Reads all of a text.
     pub(super) fn read(mut self, text: &[u8]) -> io::Result<()> {
-        let mut lines = TextLines::new(text).peekable();
+        let mut lines = TextLines::new(text);
         while let Some((offset, line)) = lines.next() {
             let mut line = line.into_owned();
             if line.starts_with('"') && line::name(&line).is_none() && !line.ends_with("\":") {
@@ -66,6 +74,10 @@ impl<'d, 'o> TextReader<'d, 'o> {
     fn line(&mut self, line: &str, offset: u64) -> io::Result<()> {
         if let Some((_, jvm)) = line.split_once("Full thread dump") {
             self.begin_dump(offset, jvm.trim().trim_end_matches(':'))?;
+            self.is_open = true;
+        } else if let Some((pid, jvm)) = line::openj9(line) {
+            self.begin_dump(offset, jvm)?;
+            self.dump.iter_mut().for_each(|dump| dump.pid = pid);
         } else if line.starts_with("JNI global ref") {
             self.end_thread();
             self.is_open = false;
@@ -75,11 +87,16 @@ impl<'d, 'o> TextReader<'d, 'o> {
             self.end_thread();
             self.part = DumpPart::Deadlocks;
         } else if let Some(header) = line::header(line) {
+            self.repeated(&header)?;
             self.begin_thread(&header, offset);
         } else if self.thread.is_some() {
             self.thread_line(line);
         } else if let Some(moment_ns) = line::moment_ns(line) {
             self.moment_ns = Some(moment_ns);
+        } else if let Some(dump) = self.dump.as_mut().filter(|dump| dump.jvm.is_empty())
+            && dump.threads.is_empty()
+        {
+            line.trim().clone_into(&mut dump.jvm);
         }
         Ok(())
     }
@@ -87,7 +104,6 @@ impl<'d, 'o> TextReader<'d, 'o> {
     fn begin_dump(&mut self, offset: u64, jvm: &str) -> io::Result<()> {
         self.end_dump()?;
         let wall_ns = self.moment_ns.take();
-        self.is_open = true;
         self.dump = Some(RawDump { offset, wall_ns, jvm: jvm.to_owned(), ..RawDump::default() });
         Ok(())
     }
@@ -96,10 +112,26 @@ impl<'d, 'o> TextReader<'d, 'o> {
         self.end_thread();
         self.part = DumpPart::Outside;
         self.told = None;
-        match self.dump.take() {
-            Some(dump) => self.dumps.add(dump),
-            None => Ok(()),
+        self.ids.clear();
+        let is_repeated = std::mem::take(&mut self.is_repeated);
+        let Some(dump) = self.dump.take() else { return Ok(()) };
+        // Who prints all threads may print those again that are deadlocked.
+        if is_repeated && dump.threads.len() * 2 < self.before {
+            return Ok(());
         }
+        self.before = dump.threads.len();
+        self.dumps.add(dump)
+    }
+
+    /// Beans write nothing between dumps: a thread that was there begins the next.
+    fn repeated(&mut self, header: &line::Header<'_>) -> io::Result<()> {
+        let id = header.id.filter(|_| header.tid.is_empty());
+        if id.is_some_and(|id| self.ids.contains(&id)) {
+            self.end_dump()?;
+            self.is_repeated = true;
+        }
+        self.ids.extend(id);
+        Ok(())
     }
 
     fn begin_thread(&mut self, header: &line::Header<'_>, offset: u64) {
@@ -115,7 +147,7 @@ impl<'d, 'o> TextReader<'d, 'o> {
             cpu_ns: header.cpu_ns,
             elapsed_ns: header.elapsed_ns,
             state: header.state,
-            is_java: header.wait.is_some() || header.tid.is_empty(),
+            is_java: header.wait.is_some() || header.tid.is_empty() && !header.is_native,
             wait: header.wait.clone(),
             owner: header.owner.clone(),
             ..RawThread::default()
@@ -150,6 +182,8 @@ impl<'d, 'o> TextReader<'d, 'o> {
                 thread.is_java = true;
                 thread.frames.push(number);
             }
+        } else if let Some(time) = inner.strip_prefix("CPU time: ") {
+            thread.cpu_ns = line::leading(time);
         } else if inner.starts_with("Locked ownable synchronizers")
             || inner.starts_with("Number of locked synchronizers")
         {
@@ -199,19 +233,19 @@ fn told_address(text: &str) -> String {
     line::plain_address(address.split([',', ' ']).next().unwrap_or_default())
 }
 
-/// Puts a name together that has line breaks.
-fn join_name<'t>(line: &mut String, lines: &mut std::iter::Peekable<TextLines<'t>>) {
-    let mut joined = line.clone();
+/// Puts a name together that has line breaks. Where that makes no header, the lines are what
+/// they are: a service's own may begin with a quotation mark.
+fn join_name(line: &mut String, lines: &mut TextLines<'_>) {
+    let (mut joined, mut ahead) = (line.clone(), lines.clone());
     for _ in 0..NAME_LINES {
-        let Some((_, next)) = lines.peek() else { return };
+        let Some((_, next)) = ahead.next() else { return };
         if next.starts_with('"') || next.trim().is_empty() {
             return;
         }
         joined.push(' ');
-        joined.push_str(next);
-        lines.next();
+        joined.push_str(&next);
         if line::name(&joined).is_some() {
-            *line = joined;
+            (*line, *lines) = (joined, ahead);
             return;
         }
     }
@@ -219,7 +253,7 @@ fn join_name<'t>(line: &mut String, lines: &mut std::iter::Peekable<TextLines<'t
 
 /// Whether a line belongs to a thread, though nothing is taken from it.
 fn is_known(line: &str) -> bool {
-    const KNOWN: [&str; 9] = [
+    const KNOWN: [&str; 11] = [
         "No compile task",
         "Compiling:",
         "JavaThread state:",
@@ -228,6 +262,8 @@ fn is_known(line: &str) -> bool {
         "Carrying virtual thread",
         "Mounted virtual thread",
         "Locked ",
+        "User time: ",
+        "System time: ",
         "- ",
     ];
     KNOWN.iter().any(|known| line.starts_with(known))

@@ -260,8 +260,9 @@ impl DumpWriter {
 
 /// The threads of the JVM's section on deadlocks.
 fn told(raw: &RawDump, numbers: &[u32]) -> Vec<u32> {
-    let names = raw.told.iter().map(|told| &told.thread);
-    let places =
-        names.filter_map(|name| raw.threads.iter().position(|thread| thread.name == *name));
-    places.filter_map(|at| numbers.get(at).copied()).collect()
+    let mut by_name: HashMap<&str, u32> = HashMap::new();
+    for (thread, &number) in raw.threads.iter().zip(numbers) {
+        by_name.entry(&thread.name).or_insert(number);
+    }
+    raw.told.iter().filter_map(|told| by_name.get(&*told.thread).copied()).collect()
 }

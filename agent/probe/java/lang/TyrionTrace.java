@@ -1976,11 +1976,15 @@ public final class TyrionTrace {
         int looks = U.getInt(LATER_LOOKS);
         int at = U.getAndAddInt(null, LATER_GIVEN, 1) & LATER_MASK;
         Object reference = LATER[at];
-        if (reference != null) {
-            pointTo(reference, lock);
+        try {
+            if (reference != null) {
+                pointTo(reference, lock);
+            }
+            U.storeFence();
+        } finally {
+            // Also where the stack ends: hashNow waits for it, and all that come later.
+            LATER_BY[at] = ~by;
         }
-        U.storeFence();
-        LATER_BY[at] = ~by;
         if (reference != null) {
             // Less than 0: no hash.
             long noted = Long.MIN_VALUE | (long) at << 32 | looks & 0xffffffffL;

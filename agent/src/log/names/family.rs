@@ -1,7 +1,7 @@
 //! Files that are named by time, of this and of earlier recordings: which of those in a
 //! folder belong together, in which order, and which of them are too many.
 
-use super::{NEXT, is_free, is_log_or_empty, with_suffix};
+use super::{NEXT, is_log, is_log_or_empty, remove_free, with_suffix};
 use crate::options::Rotation;
 use std::{
     ffi::OsStr,
@@ -112,6 +112,10 @@ impl Family {
                 continue;
             };
             let Some(file) = Earlier::of(&path) else { continue };
+            // Others' files may be called alike, and take no part.
+            if suffix != Suffix::Next && !is_log(&path) {
+                continue;
+            }
             let order = match suffix {
                 Suffix::Next if is_young(file.changed) => continue,
                 Suffix::Next => {
@@ -190,9 +194,14 @@ pub fn keep_within(rotation: &Rotation, files: &[Earlier], mut remove: impl FnMu
 
 /// Removes a file if it is a log that nobody writes to: whether it is gone.
 pub fn remove_log(path: &Path) -> bool {
-    let is_ours = is_log_or_empty(path).unwrap_or(false) && is_free(path).unwrap_or(false);
     // What cannot be removed is an error when its name is needed.
-    is_ours && std::fs::remove_file(path).is_ok()
+    is_log_or_empty(path).unwrap_or(false) && remove_free(path).unwrap_or(false)
+}
+
+/// Removes a file that this process has written, and may not have finished, unless something
+/// else has its name by now: whether it is gone.
+pub fn remove_own(path: &Path) -> bool {
+    is_log(path) && std::fs::remove_file(path).is_ok()
 }
 
 fn is_young(changed: SystemTime) -> bool {
@@ -343,6 +352,10 @@ mod tests {
         assert_eq!(names(), all);
         assert!(!dir.path().join("a-8.log.next").exists(), "nobody has it");
         write("a-8.log.4", b"precious");
+        write("a-77.log", b"another program's");
+        write("a-78.log", b"");
+        assert_eq!(names(), all, "what is no log does not count");
+        assert!(!remove_own(&dir.path().join("a-8.log.4")));
         assert!(!remove_log(&dir.path().join("a-8.log.4")));
         assert!(remove_log(&dir.path().join("a-8.log.3")));
     }

@@ -71,7 +71,7 @@ impl Log {
             // Own files may still be finished: that does not need their names. Of others
             // only those are removed that nobody writes to.
             let is_gone = match own.contains(path) {
-                true => std::fs::remove_file(path).is_ok(),
+                true => names::remove_own(path),
                 false => names::remove_log(path),
             };
             if is_gone {

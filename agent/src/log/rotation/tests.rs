@@ -500,10 +500,15 @@ fn files_are_named_by_time() {
     let limits = Rotation {
         filetime: Some(Duration::from_millis(300)),
         filenames: FileNames::Time,
-        ..rotation(Some(5))
+        ..rotation(Some(4))
     };
     let world = World::rotating(folder.path(), limits);
     world.log.set_template(Path::new("/elsewhere/test.log"));
+    // What is no log does not count.
+    let logs = || -> Vec<String> {
+        let names = names_in(folder.path()).into_iter();
+        names.filter(|name| !name.ends_with("000000.8")).collect()
+    };
     world.log.set_state(RecordingState::Paused);
     let while_paused = std::thread::scope(|scope| {
         let kept = scope.spawn(|| world.keep());
@@ -511,15 +516,16 @@ fn files_are_named_by_time() {
         let while_paused = world.log.generation_number();
         world.log.set_state(RecordingState::Recording);
         let is_there = await_so(|| world.log.generation_number() > 1);
-        let is_within = await_so(|| names_in(folder.path()).len() <= 5);
+        let is_within = await_so(|| logs().len() <= 4);
         world.log.close();
         assert_eq!(kept.join().unwrap(), None);
         (while_paused, is_there, is_within)
     });
     assert_eq!(while_paused, (0, true, true));
-    let left = names_in(folder.path());
-    assert!(left.len() <= 5, "{left:?}");
-    assert!(left.contains(&"test.log.20200101-000000.8".to_owned()), "no log, so it stays");
+    let left = logs();
+    assert!(left.len() <= 4, "{left:?}");
+    let other = folder.path().join("test.log.20200101-000000.8");
+    assert_eq!(std::fs::read(other).unwrap(), b"precious", "no log, so it stays");
     assert!(!left.iter().any(|name| name.ends_with("00.7") || name.contains("20200102")));
     let is_own = |name: &&String| name.starts_with("test.log.2") && !name.contains(".2020");
     let own: Vec<&String> = left.iter().filter(is_own).collect();
@@ -557,4 +563,36 @@ fn old_files_are_removed() {
         are_gone
     });
     assert!(are_gone, "{:?}", names_in(folder.path()));
+}
+
+/// Somebody has moved the log, and another file has its name: that is not renamed, and not
+/// removed as one of those that are too many.
+#[test]
+fn another_file_of_its_name_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = World::new(folder.path(), 2);
+    let (lane, thread) = (world.lanes.take(), world.thread(1));
+    let at = |name: &str| folder.path().join(name);
+    std::fs::rename(at("test.log"), at("moved.log")).unwrap();
+    std::fs::write(at("test.log"), header::MAGIC).unwrap();
+    std::thread::scope(|scope| {
+        let kept = scope.spawn(|| world.keep());
+        while world.log.generation_number() < 6 {
+            world.event(&lane, &thread, |generation, lane, _| {
+                let pending = world.begin(generation, 1, &["a"], 0);
+                world.end(generation, lane, &thread, pending);
+            });
+            std::thread::sleep(Duration::from_micros(20));
+        }
+        world.log.close();
+        assert_eq!(kept.join().unwrap(), None);
+    });
+    let (now, number) = (world.log.path(), world.log.generation_number());
+    assert_eq!(now, names::own(&at("test.log")));
+    assert_eq!(std::fs::read(at("test.log")).unwrap(), header::MAGIC);
+    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    let last = name(&names::archived(&now, number - 1));
+    let mut expected = ["moved.log".to_owned(), "test.log".to_owned(), name(&now), last];
+    expected.sort();
+    assert_eq!(names_in(folder.path()), expected);
 }

@@ -143,7 +143,7 @@ impl Log {
             None => {
                 let (file, next) = names::create_next(&self.path())?;
                 let renamed = LogFile::start(file, &header, limit).and_then(|log| {
-                    self.rename(current.number, &next)?;
+                    self.rename(current, &next)?;
                     Ok(log)
                 });
                 renamed.inspect_err(|_| drop(std::fs::remove_file(next)))?

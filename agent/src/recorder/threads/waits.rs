@@ -45,6 +45,19 @@ impl PendingWait {
         seen: None,
     };
 
+    /// The wait for the lock that the thread of `waits` takes again since it was signalled,
+    /// after a wait for its condition.
+    pub fn to_reacquire(condition: &PendingWait, waits: &Waits, signalled_ns: u64) -> PendingWait {
+        PendingWait {
+            kind: WaitKind::LockReacquire,
+            start_ns: signalled_ns,
+            lock: waits.awaited_lock,
+            // Of the condition, not of the lock.
+            place: id::UNKNOWN,
+            ..*condition
+        }
+    }
+
     /// Whether another wait is for the same. With `same_ids` both are of one generation.
     pub fn is_for_same(&self, other: &PendingWait, same_ids: bool) -> bool {
         let is_same_lock = same_ids && self.lock != id::UNKNOWN && self.lock == other.lock;
@@ -164,6 +177,39 @@ pub struct EndOfInferred {
 }
 
 impl Inferred {
+    /// The acquisition of a lock that the thread wanted again since it was signalled, after
+    /// a park that ended at `ended_ns`.
+    pub fn since_signal(wait: PendingWait, ended_ns: u64) -> Inferred {
+        Inferred {
+            wait,
+            node: None,
+            parks: 1,
+            interruptible: false,
+            limit_ns: u64::MAX,
+            ended_ns,
+            outcome: Outcome::Granted,
+            is_written: false,
+        }
+    }
+
+    /// An acquisition that is over.
+    pub fn over(ended: &EndOfInferred) -> Inferred {
+        let EndOfInferred { pending, ended_ns, outcome, parks } = *ended;
+        Inferred { outcome, parks, ..Inferred::since_signal(pending, ended_ns) }
+    }
+
+    /// Whether it is one of these, which may go on with another park, and no node is known.
+    pub fn is_signalled(&self) -> bool {
+        !self.is_written && self.node.is_none() && self.wait.kind == WaitKind::LockReacquire
+    }
+
+    /// It goes on with another park, which ends by itself at `limit_ns`.
+    pub fn parks_again(&mut self, limit_ns: u64) {
+        self.parks += 1;
+        self.ended_ns = 0;
+        self.limit_ns = limit_ns;
+    }
+
     /// Whether the thread is parked for it.
     pub fn is_parked(&self) -> bool {
         self.ended_ns == 0 && !self.is_written
@@ -245,6 +291,11 @@ impl Slot {
 }
 
 impl Waits {
+    /// Of an acquisition that is over, and of nothing else.
+    pub fn with_ended(inferred: Inferred, generation: u32) -> Waits {
+        Waits { inferred: Some(inferred), generation, ..Waits::default() }
+    }
+
     /// The number of the generation that the ids are of.
     pub fn generation(&self) -> u32 {
         self.generation
@@ -253,7 +304,7 @@ impl Waits {
     /// Has all ids be of another generation. `from` is the one that they are of,
     /// and `thread` finds the id in the new one of a thread by its Java id.
     #[cold]
-    pub(super) fn move_to(
+    pub(in crate::recorder) fn move_to(
         &mut self,
         from: Option<&Generation>,
         to: &Generation,

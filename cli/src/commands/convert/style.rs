@@ -11,6 +11,9 @@ use tyrion_converters::outputs::{
 use tyrion_formats::Recording;
 use tyrion_model::{filter::Filter, profile::Profile};
 
+/// Outputs of single waits that show thread dumps, too.
+const BY_DUMP: [&str; 3] = ["speedscope", "firefox", "perfetto"];
+
 /// How to render.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Style")]
@@ -266,12 +269,20 @@ impl RenderStyle {
 
     /// Refuses logs that were not sampled if samples are to be shown, and logs of
     /// samples alone if waits are, as some formats show nothing else.
-    pub(super) fn check_profile(&self, to: &str, profile: &Profile) -> Result<(), Failure> {
+    pub(super) fn check_profile(
+        &self,
+        to: &str,
+        profile: &Profile,
+        logs: &[Recording],
+    ) -> Result<(), Failure> {
         let names = || {
             let names: Vec<&str> = profile.runs.iter().map(|run| run.log.as_str()).collect();
             names.join(", ")
         };
+        let are_dumps = logs.iter().all(|log| !log.dumps().is_empty());
         let of_waits = by_name(to).filter(|format| format.shows_times());
+        // Some show thread dumps one after another.
+        let of_waits = of_waits.filter(|format| !are_dumps || !BY_DUMP.contains(&format.name));
         let shows_waits = || of_waits.map(|format| format!("--to {}", format.name));
         if let Some(option) = self.option_that_needs(Needs::Waits).or_else(shows_waits)
             && profile.lacks_waits

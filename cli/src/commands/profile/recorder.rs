@@ -135,10 +135,13 @@ fn found(agent: &Agent, before: AgentReply) -> Result<AgentReply, Failure> {
     }
     let usual = agent.log_path(None);
     let (answer, _) = agent.start(&AgentOptions::default(), Some(&usual.path), false)?;
+    let (was, is) = (attach::shown(&before, "log"), attach::shown(&answer, "log"));
+    let goes_on = match was == is {
+        true => "a new file of that name".into(),
+        false => is,
+    };
     tell(&format!(
-        "note: {} is not there any more; this JVM is recorded into {} from now on",
-        attach::shown(&before, "log"),
-        attach::shown(&answer, "log")
+        "note: {was} is not there any more; this JVM is recorded into {goes_on} from now on"
     ));
     Ok(answer)
 }

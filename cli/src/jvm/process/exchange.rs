@@ -4,14 +4,14 @@
 
 use super::{
     folder::Folder,
-    reach::{TEMPORARY, WAY_OUT},
+    reach::{TEMPORARY, WAY_OUT, is_full},
 };
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::{
     ffi::OsStr,
-    fmt::Write,
+    fmt::Write as _,
     fs::File,
-    io::{self, Read, Seek},
+    io::{self, Read, Seek, Write},
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     rc::Rc,
@@ -23,6 +23,8 @@ use tyrion_wire::exchange::{AGENT, DRAFT, GIVE_UP, LOG, PREFIX, REPLY, WORK, WOR
 const LONGEST_REPLY: u64 = 64 << 10;
 /// As much of what it says meanwhile.
 const LONGEST_WORK: u64 = 4 << 10;
+/// An answer, and what the agent says meanwhile, take no more, be it in pages.
+const ROOM: usize = 16 << 10;
 /// A folder that nobody holds may be one that somebody is just making.
 const YOUNG_S: i64 = 60;
 /// The number of random bytes taken from the kernel.
@@ -59,7 +61,20 @@ impl Exchange {
         let folder = around.create_folder(&name, uid)?;
         let reply = folder.path_of(REPLY).to_string_lossy().into_owned();
         let by = std::process::id().to_string();
-        Ok(Exchange { around: Rc::clone(around), folder, name, reply, by, uid, kept: false })
+        let around = Rc::clone(around);
+        let exchange = Exchange { around, folder, name, reply, by, uid, kept: false };
+        exchange.check_room()?;
+        Ok(exchange)
+    }
+
+    /// Makes sure that there is room for an answer: an agent that cannot give it is waited for
+    /// in vain.
+    fn check_room(&self) -> io::Result<()> {
+        let owner = rustix::fs::Mode::RUSR.union(rustix::fs::Mode::WUSR);
+        let mut file = self.folder.create(DRAFT, owner)?;
+        let written = file.write_all(&[0; ROOM]);
+        self.folder.remove(DRAFT)?;
+        written
     }
 
     /// Its path, as the target sees it.
@@ -127,6 +142,11 @@ impl Exchange {
         match copy() {
             Ok(true) => Ok(path),
             Ok(false) => Err(format!("{}: somebody has changed the copy", path.display())),
+            Err(error) if is_full(&error) => Err(format!(
+                "{}: {error}: there is no room for a copy of the agent; make room there, install \
+                 the agent in the JVM's image by the same path as here, or {WAY_OUT}",
+                self.around.path().display()
+            )),
             Err(error) => Err(format!("{}: {error}", path.display())),
         }
     }

@@ -1,15 +1,19 @@
 //! What is seen of a JVM from outside, without taking on its user's rights.
 
 use super::{
-    Mappings, Process,
+    Mappings, Process, SharedFile,
     credentials::Credentials,
     handle::shares_namespace,
     root::{RootFolder, open_regular},
 };
+use rustix::fs::{Mode, fstat};
 use std::{
-    io::Read,
+    fs::File,
+    io::{self, Read},
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
 };
+use tyrion_wire::header::MAGIC;
 
 /// The file in a JDK's folder that says which it is is read up to this many bytes.
 const LONGEST_RELEASE: u64 = 16 << 10;
@@ -17,8 +21,8 @@ const LONGEST_RELEASE: u64 = 16 << 10;
 const LONGEST_VERSION: usize = 40;
 /// The JVM's library is at most so many folders below that of its JDK.
 const DEEPEST: usize = 5;
-/// How the JVM's own statistics are called, which every JVM maps.
-const STATISTICS: &str = "/hsperfdata_";
+/// The usual ending of a log's name. No other file is looked into.
+const LOG: &str = "log";
 
 /// What is seen of a JVM from outside. All of it may have changed since.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,7 +35,7 @@ pub struct Glance {
     pub jdk: Option<String>,
     /// Whether it has loaded an agent of Tyrion; not known where its mappings are hidden.
     pub has_agent: Option<bool>,
-    /// The file that the agent seems to write to, by the JVM's own path.
+    /// The log that it writes to, by the JVM's own path.
     pub log: Option<PathBuf>,
 }
 
@@ -43,26 +47,73 @@ pub fn glance(pid: u32) -> Glance {
     let glance =
         Glance { uid, in_container: !shares_namespace(&process, "pid"), ..Glance::default() };
     let Ok(mapped) = Mappings::of(&process) else { return glance };
-    let has_agent = mapped.agent.is_some();
-    let is_log = |path: &&PathBuf| {
-        let path = path.to_string_lossy();
-        !path.contains(STATISTICS) && path.ends_with(".log")
-    };
-    let log = mapped.shared.iter().find(is_log).filter(|_| has_agent).cloned();
-    let jdk = uid.and_then(|uid| version(&process, uid, mapped.jvm.as_deref()?));
-    Glance { has_agent: Some(has_agent), log, jdk, ..glance }
+    let glance = Glance { has_agent: Some(mapped.runs_agent), ..glance };
+    let Some(theirs) = uid.and_then(|uid| Theirs::of(&process, uid)) else { return glance };
+    let log = mapped.shared.iter().filter(|_| mapped.runs_agent).find(|file| theirs.is_log(file));
+    let log = log.map(|file| file.path.clone());
+    let jdk = mapped.jvm.as_deref().and_then(|library| theirs.version(library));
+    Glance { log, jdk, ..glance }
 }
 
-/// The version that a JDK's file `release` tells. It is read only where nobody but root and the
-/// JVM's user could have put it.
-fn version(process: &Process, uid: u32, library: &Path) -> Option<String> {
-    let root = RootFolder::new(process.link("root").ok()?, uid).ok()?;
-    library.ancestors().skip(1).take(DEEPEST).find_map(|folder| {
-        let file = root.find_trusted(&folder.join("release")).ok()?;
-        let mut text = String::new();
-        open_regular(&file).ok()?.take(LONGEST_RELEASE).read_to_string(&mut text).ok()?;
-        in_release(&text)
-    })
+/// The files of a process, for who may have more rights than its user: what that user could not
+/// read is not read.
+struct Theirs<'a> {
+    process: &'a Process,
+    root: RootFolder,
+    uid: u32,
+}
+
+impl Theirs<'_> {
+    fn of(process: &Process, uid: u32) -> Option<Theirs<'_>> {
+        let root = RootFolder::new(process.link("root").ok()?, uid).ok()?;
+        Some(Theirs { process, root, uid })
+    }
+
+    /// What is at a path, for root only where nobody but root, the JVM's user or the owner of its
+    /// root folder could have put it.
+    fn find(&self, path: &Path) -> io::Result<OwnedFd> {
+        match rustix::process::geteuid().is_root() {
+            true => self.root.find_trusted(path),
+            false => self.root.find(path),
+        }
+    }
+
+    /// Opens a regular file that the process's user may read.
+    fn open(&self, stands_for: &OwnedFd) -> io::Result<File> {
+        let stat = fstat(stands_for)?;
+        let mode = Mode::from_raw_mode(stat.st_mode);
+        let may_read = match stat.st_uid == self.uid {
+            true => mode.contains(Mode::RUSR),
+            false => mode.contains(Mode::ROTH),
+        };
+        if !may_read {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        open_regular(stands_for)
+    }
+
+    /// Whether a file that it has mapped is a log of Tyrion that is written to.
+    fn is_log(&self, file: &SharedFile) -> bool {
+        if file.path.extension().is_none_or(|extension| extension != LOG) {
+            return false;
+        }
+        // What is mapped, whatever has its path by now; the kernel shows that to root alone.
+        let mapped = self.process.link(&format!("map_files/{}", file.addresses));
+        let Ok(found) = mapped.or_else(|_| self.find(&file.path)) else { return false };
+        let mut first = [0; MAGIC.len()];
+        let read = self.open(&found).and_then(|mut file| file.read_exact(&mut first));
+        read.is_ok() && first == MAGIC
+    }
+
+    /// The version that a JDK's file `release` tells.
+    fn version(&self, library: &Path) -> Option<String> {
+        library.ancestors().skip(1).take(DEEPEST).find_map(|folder| {
+            let found = self.find(&folder.join("release")).ok()?;
+            let mut text = String::new();
+            self.open(&found).ok()?.take(LONGEST_RELEASE).read_to_string(&mut text).ok()?;
+            in_release(&text)
+        })
+    }
 }
 
 /// The version in the text of a JDK's file `release`.

@@ -74,6 +74,18 @@ impl JvmProcess {
         )
     }
 
+    /// Why its /tmp cannot be used, though it can be found: most often because it is full.
+    pub fn unusable_temporary(&self, error: &io::Error) -> String {
+        let what_to_do = match is_full(error) {
+            true => {
+                let here = self.here(Path::new(TEMPORARY));
+                format!("; commands need some room there: make it ({} from here)", here.display())
+            }
+            false => String::new(),
+        };
+        format!("process {}: its {TEMPORARY}: {error}{what_to_do}", self.pid())
+    }
+
     /// Whether the process can write to a folder of its own, as far as can be
     /// told: in a user namespace of its own it may have more rights than we.
     fn check_writable(&self, folder: &Folder) -> io::Result<()> {
@@ -158,6 +170,11 @@ impl JvmProcess {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether a file system takes nothing more of this user's.
+pub(super) fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// A path below a root folder, with no step up that could lead out of it.

@@ -32,10 +32,18 @@ fn mappings_tell_the_agent_and_the_files_that_are_written() {
     assert!(mapped.has_jvm && !mapped.has_musl);
     mapped.add(b"7f0-7f1 r-xp 00000000 fe:00 12  /lib/ld-musl-x86_64.so.1", b"/");
     assert!(mapped.has_musl);
-    let (addresses, path) = mapped.agent.unwrap();
+    let [(addresses, path)] = &mapped.agents[..] else { panic!("{:?}", mapped.agents) };
     assert_eq!(addresses, "40-50");
     assert_eq!(path, b"/srv/root/opt/my apps/libtyrion_agent.so");
-    assert_eq!(mapped.shared, [PathBuf::from("/tmp/my logs/a.log")]);
+    assert!(mapped.runs_agent);
+    let log = PathBuf::from("/tmp/my logs/a.log");
+    assert_eq!(mapped.shared, [SharedFile { addresses: "7f00-7f01".to_owned(), path: log }]);
+    let mut data = Mappings::default();
+    data.add(b"40-50 r--p 00000000 fe:00 12  /x/libtyrion_agent.so", b"/");
+    data.add(b"50-60 r-xp 00000000 fe:00 12  /x/libtyrion_agent.txt", b"/");
+    assert!(!data.agents.is_empty() && !data.runs_agent, "nothing of it is run");
+    data.add(b"60-70 r-xp 00000000 fe:00 12  /x/libtyrion_agent.so (deleted)", b"/");
+    assert!(data.runs_agent);
 }
 
 /// What its descriptors show may be of the program before.

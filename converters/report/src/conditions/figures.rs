@@ -5,6 +5,7 @@ use crate::{
     findings::LockRef,
     sections::{
         contended::{Contended, ContendedLock},
+        dumps::{BlockedOn, DumpFindings, are_dumps, dump_findings},
         lock_order::lock_order,
         overview::Overview,
         still_waiting::still_waiting,
@@ -42,6 +43,12 @@ pub struct Figures {
     pub lock_order_cycles: Option<u64>,
     /// Deadlocks at the end.
     pub deadlocks: Option<u64>,
+    /// Whether all of the logs are thread dumps, which tell nothing of durations and counts.
+    pub is_dumps: bool,
+    /// Threads that wait for an object of a pool in the last dump.
+    pub pool_waiters: Option<u64>,
+    /// Threads that are the same in all dumps, and not idle; of a single dump nobody knows.
+    pub unmoved_threads: Option<u64>,
     /// By lock and kind of wait.
     pub locks: Vec<LockFigures>,
 }
@@ -73,6 +80,8 @@ pub struct LockFigures {
     pub max_hold_ns: Option<u64>,
     /// The share of the recording's duration in which they were held.
     pub hold_share: Option<f64>,
+    /// How many threads wait in the dump with the most.
+    pub waiters: Option<u64>,
 }
 
 impl LockFigures {
@@ -95,6 +104,17 @@ impl LockFigures {
             hold_ns: lock.hold_ns,
             max_hold_ns: lock.max_hold_ns,
             hold_share: lock.utilisation_share,
+            waiters: None,
+        }
+    }
+
+    fn of_dump(lock: &BlockedOn) -> LockFigures {
+        let (class, name) = (lock.class.clone(), lock.name.clone());
+        LockFigures {
+            lock: LockRef { class, name, ..LockRef::default() },
+            kind: lock.kind,
+            waiters: Some(lock.most_waiters),
+            ..LockFigures::default()
         }
     }
 }
@@ -103,6 +123,9 @@ impl Figures {
     /// What was found, in the words of the report's sections: so that no
     /// condition holds that the report does not show.
     pub fn of(findings: &Findings<'_>) -> Figures {
+        if let Some(found) = dump_findings(findings).filter(|_| are_dumps(findings)) {
+            return Figures::of_dumps(&found);
+        }
         let contended = Contended::of(findings, &everything());
         let overview = Overview::of(findings);
         let totals = &contended.totals;
@@ -122,14 +145,34 @@ impl Figures {
             dropped: overview.dropped,
             lock_order_cycles: None,
             deadlocks: None,
+            is_dumps: false,
+            pool_waiters: None,
+            unmoved_threads: None,
             locks: contended.locks.iter().map(LockFigures::of).collect(),
         }
     }
 }
 
 impl Figures {
+    /// What thread dumps show.
+    fn of_dumps(found: &DumpFindings) -> Figures {
+        let pools = found.crowds.iter().filter(|crowd| crowd.is_pool);
+        Figures {
+            is_dumps: true,
+            lacks_durations: true,
+            deadlocks: Some(found.deadlocks.len() as u64),
+            pool_waiters: Some(pools.map(|pool| pool.count).sum()),
+            unmoved_threads: (found.dumps > 1).then_some(found.unmoved.len() as u64),
+            locks: found.blocked.iter().map(LockFigures::of_dump).collect(),
+            ..Figures::default()
+        }
+    }
+
     /// The same with what takes longer to find: orders of locks and deadlocks.
     pub fn with_orders(self, findings: &Findings<'_>) -> Figures {
+        if self.is_dumps {
+            return self;
+        }
         let orders = lock_order(findings, &everything());
         let waiting = still_waiting(findings, &everything());
         let count = |listed: usize, left_out: usize| Some((listed + left_out) as u64);

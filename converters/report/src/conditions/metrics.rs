@@ -49,10 +49,20 @@ pub struct Metric {
     /// Whether it is about how often locks were taken, or how long they were
     /// held, which is known of whole recordings only.
     needs_acquisitions: bool,
+    /// What tells it.
+    source: Measured,
     /// What it is of a lock that no thread waited for: its holds are then not
     /// looked up, so those are not known.
     pub(super) of_nothing: Option<f64>,
     pub(super) of: Of,
+}
+
+/// What tells a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Measured {
+    Recordings,
+    Dumps,
+    Both,
 }
 
 /// What a metric is of; the functions say `None` when it is not known.
@@ -78,7 +88,14 @@ impl Metric {
 
     /// What a recording lacks for it, if anything.
     pub(super) fn lacks(&self, figures: &Figures) -> Option<&'static str> {
-        if self.needs_trace && !figures.is_trace {
+        if figures.is_dumps && self.source == Measured::Recordings {
+            Some(
+                "is not told by thread dumps, which are moments; they have lock_waiters, \
+                 pool_waiters, unmoved_threads and deadlocks",
+            )
+        } else if !figures.is_dumps && self.source == Measured::Dumps {
+            Some("needs thread dumps")
+        } else if self.needs_trace && !figures.is_trace {
             Some("needs a log of tyrion record --mode trace")
         } else if self.needs_acquisitions && figures.acquisitions.is_none() {
             Some("is known for whole recordings only: leave out --since, --until and --min-wait")
@@ -105,7 +122,8 @@ const fn whole(
 ) -> Metric {
     let of = Of::Whole(get);
     let (needs_trace, needs_acquisitions) = (false, false);
-    Metric { name, unit, about, needs_trace, needs_acquisitions, of_nothing: None, of }
+    let (source, of_nothing) = (Measured::Recordings, None);
+    Metric { name, unit, about, needs_trace, needs_acquisitions, source, of_nothing, of }
 }
 
 const fn lock(
@@ -116,7 +134,12 @@ const fn lock(
 ) -> Metric {
     let of = Of::Locks(get);
     let (needs_trace, needs_acquisitions) = (false, false);
-    Metric { name, unit, about, needs_trace, needs_acquisitions, of_nothing: Some(0.0), of }
+    let (source, of_nothing) = (Measured::Recordings, Some(0.0));
+    Metric { name, unit, about, needs_trace, needs_acquisitions, source, of_nothing, of }
+}
+
+const fn dumped(metric: Metric) -> Metric {
+    Metric { source: Measured::Dumps, ..metric }
 }
 
 const fn traced(metric: Metric) -> Metric {
@@ -154,8 +177,11 @@ pub const METRICS: &[Metric] = &[
     whole("pressure_share", Unit::Share, |f| f.pressure_share, "critical section pressure, as in the overview"),
     counted(whole("miss_share", Unit::Share, |f| share(f.waits, f.acquisitions), "the share of all acquisitions that wait")),
     traced(whole(CYCLES, Unit::Count, |f| some(f.lock_order_cycles), "orders of locks that can end in a deadlock")),
-    whole(DEADLOCKS, Unit::Count, |f| some(f.deadlocks), "deadlocks at the end"),
+    Metric { source: Measured::Both, ..whole(DEADLOCKS, Unit::Count, |f| some(f.deadlocks), "deadlocks at the end") },
     whole("dropped", Unit::Count, |f| Some(f.dropped as f64), "waits that were not recorded for lack of room"),
+    dumped(lock("lock_waiters", Unit::Count, |l, _| some(l.waiters), "how many threads wait for a lock at most; thread dumps")),
+    dumped(whole("pool_waiters", Unit::Count, |f| some(f.pool_waiters), "how many wait for an object of a pool; thread dumps")),
+    dumped(whole("unmoved_threads", Unit::Count, |f| some(f.unmoved_threads), "those that are the same in all thread dumps")),
 ];
 
 fn some(value: Option<u64>) -> Option<f64> {

@@ -26,8 +26,8 @@ pub struct LogFacts {
     /// Which holds were measured in trace mode: `1/64`, `all` or `none`; if that
     /// changed, one after another: `1/64, then all`.
     pub hold: String,
-    /// How waits in java.util.concurrent were seen when the log began: by `probes` or
-    /// `natives`, which cannot tell when a condition was signalled; may be empty.
+    /// How waits in java.util.concurrent were seen when the log began: by `probes`,
+    /// `natives+probes`, or `natives`, which cannot tell when a condition was signalled; may be empty.
     pub parks: String,
     /// When it begins, `2026-11-21T10:49:00Z`. `null` if that is not known.
     pub start: Option<String>,

@@ -10,7 +10,7 @@ use crate::{
 };
 use rows::Sides;
 use serde::Serialize;
-use tyrion_model::units;
+use tyrion_model::{packages, units};
 use tyrion_wire::WaitKind;
 
 /// Less of a wait in pauses of the garbage collector is not worth a line.
@@ -117,7 +117,8 @@ pub struct ContendedLock {
     pub waiting_threads: u64,
     /// How many threads took them. `null` when it is not known.
     pub holding_threads: Option<u64>,
-    /// Where threads waited longest, or most often if it is not known how long.
+    /// Where threads waited longest, or most often if it is not known how long; stacks are cut
+    /// down to `packages` first.
     pub hottest_waiter: Option<HotStack>,
     /// Where the threads to which most wait is charged released the lock, or otherwise where
     /// they took it: stacks are taken only at some releases. `null` if waits were not charged.
@@ -172,7 +173,8 @@ impl Contended {
         let left_out = cut(&mut rows, options);
         let mut shown = rows::all(findings, Sides::Together);
         let shown_left_out = cut(&mut shown, options);
-        let lock = |(key, sums)| rows::lock(findings, options, key, sums);
+        let kept = packages::kept(findings.profile(), &options.packages);
+        let lock = |(key, sums)| rows::lock(findings, options, &kept, key, sums);
         Contended {
             totals,
             locks: rows.into_iter().map(lock).collect(),
@@ -376,5 +378,33 @@ mod tests {
         let said = "readers waited 400 ms in 1 wait, writers waited 400 ms in 2 waits";
         assert_eq!(row(both, true).details[0].title, said);
         assert_eq!((sides(&contended.shown[1]), contended.totals.locks), (None, 3));
+    }
+
+    #[test]
+    fn stacks_are_cut_down_to_packages_before_they_are_compared() {
+        let mut log = Crafted::new(10_000_000_000);
+        let (outer, own) = ("com.acme.Main.run:5", "com.acme.Shop.serve:10");
+        for (frames, wait_ns) in [
+            (vec![outer, "org.pool.Other.take:1"], 500_000_000),
+            (vec![outer, own, "org.pool.Pool.take:3", "org.pool.Deque.poll:7"], 300_000_000),
+            (vec![outer, own, "org.pool.Pool.take:3", "org.pool.Deque.peek:9"], 400_000_000),
+        ] {
+            log.wait("http-1", &frames, (WaitKind::Monitor, LOG), wait_ns, "");
+        }
+        let logs = [log.finish("shop.log")];
+        let filter = Filter::default();
+        let findings = found(&logs, &filter);
+        let hottest = |packages: &[&str]| {
+            let packages = packages.iter().map(|name| (*name).to_owned()).collect();
+            let options = ReportOptions { packages, ..ReportOptions::default() };
+            let hot = Contended::of(&findings, &options).locks.remove(0).hottest_waiter.unwrap();
+            (hot.wait_ns, hot.stack)
+        };
+        let (wait_ns, stack) = hottest(&[]);
+        assert_eq!((wait_ns, stack[0].starts_with("org.pool.Other.take")), (500_000_000, true));
+        let (wait_ns, stack) = hottest(&["com.acme"]);
+        assert_eq!((wait_ns, stack.len()), (700_000_000, 3), "{stack:?}");
+        assert!(stack[0].starts_with("org.pool.Pool.take"), "{stack:?}");
+        assert!(stack[1].starts_with("com.acme.Shop.serve"), "{stack:?}");
     }
 }

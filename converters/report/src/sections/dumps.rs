@@ -150,7 +150,8 @@ pub struct DumpHolder {
     pub is_blocked: bool,
     /// Whether it waits for something else, without a limit of time.
     pub is_asking: bool,
-    /// How it is known, as in `deadlocks`.
+    /// How it is known, as in `deadlocks`; of a pool's object also `uses-it`: the holder is in
+    /// the code of such an object.
     pub known_by: &'static str,
     /// Its stack, innermost first.
     pub stack: Vec<String>,
@@ -179,6 +180,9 @@ pub struct WaitingCrowd {
     pub idle_of_group: u64,
     /// Names; ten at most.
     pub names: Vec<String>,
+    /// Of a pool: who seems to have its objects in the last dump. That is inferred, so that
+    /// nobody stands there if the stacks do not tell.
+    pub holders: Vec<DumpHolder>,
 }
 
 impl WaitingCrowd {

@@ -171,6 +171,10 @@ pub struct Verdict {
     /// The CPU time of the process, including the JVM and the agent. `null` if it is not known,
     /// or not for the reported time.
     pub cpu_ns: Option<u64>,
+    /// How much of the recorded time may lie just after trace mode put its probes into the
+    /// running program, which was slow until it was compiled anew, so that threads may have
+    /// waited less. The lines say so from a fifth on.
+    pub probed_ns: u64,
     /// The command that shows more.
     pub next: String,
 }
@@ -207,6 +211,7 @@ impl Verdict {
         let mut verdict = Verdict {
             processors: machine.processors,
             cpu_ns: machine.cpu_ns,
+            probed_ns: probed::ns(findings),
             ..Verdict::default()
         };
         if findings.profile().lacks_waits {

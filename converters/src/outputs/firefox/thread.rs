@@ -83,6 +83,36 @@ pub(super) fn write_thread(
     columns.out.write_all(b"}")
 }
 
+/// A thread in a dump.
+pub(super) struct DumpSample {
+    pub(super) at_ns: u64,
+    pub(super) stack: Option<u32>,
+}
+
+/// Writes a thread of dumps: each sample counts one.
+pub(super) fn write_samples(
+    context: &Context<'_, '_>,
+    thread: u32,
+    samples: &[DumpSample],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let profile = context.timeline.profile();
+    let Some(of_profile) = profile.threads.get(thread as usize) else { return Ok(()) };
+    write_head(context, thread, of_profile, out)?;
+    out.write_all(b",\n\"samples\":{\"weightType\":\"samples\",\"stack\":")?;
+    json::array(out, samples.iter().map(|sample| or_null(sample.stack)))?;
+    out.write_all(b",\"time\":")?;
+    let axis = context.timeline.axis();
+    json::array(out, samples.iter().map(|sample| ms(axis.since_start_ns(sample.at_ns))))?;
+    out.write_all(b",\"weight\":")?;
+    json::repeated(out, "1", samples.len())?;
+    write!(out, ",\"length\":{}}}", samples.len())?;
+    out.write_all(
+        b",\n\"markers\":{\"name\":[],\"startTime\":[],\"endTime\":[],\"phase\":[],\
+          \"category\":[],\"data\":[],\"length\":0}}",
+    )
+}
+
 /// All but the samples and markers.
 fn write_head(
     context: &Context<'_, '_>,

@@ -25,7 +25,7 @@ const MAX_NUMBERED: usize = 1 << 16;
 /// The categories of events, by number less one.
 pub(super) const CATEGORIES: [&str; 3] = ["contention", "wait", "hold"];
 /// What annotations tell, by number less one.
-const ANNOTATIONS: [&str; 10] = [
+const ANNOTATIONS: [&str; 11] = [
     "kind",
     "lock",
     "lock_class",
@@ -36,6 +36,7 @@ const ANNOTATIONS: [&str; 10] = [
     "wait_ns",
     "longest_ns",
     "from_ns",
+    "dump",
 ];
 
 /// Numbers for texts, in the order in which they come.

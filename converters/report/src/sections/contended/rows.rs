@@ -143,10 +143,11 @@ fn sums(findings: &Findings<'_>, sides: Sides) -> HashMap<LockKey, LockSums> {
     all
 }
 
-/// What the section tells of a lock.
+/// What the section tells of a lock. `kept` is what is left of each stack.
 pub(super) fn lock(
     findings: &Findings<'_>,
     options: &ReportOptions,
+    kept: &[u32],
     (group, _): LockKey,
     sums: LockSums,
 ) -> ContendedLock {
@@ -192,16 +193,28 @@ pub(super) fn lock(
         in_collections_ns,
         waiting_threads: sums.waiting.0,
         holding_threads: (counted || !sums.holding.is_empty()).then_some(sums.holding.len() as u64),
-        hottest_waiter: hottest(sums.waiters).map(|(stack, part)| match has_durations {
-            true => HotStack::new(findings, stack, part, sums.wait_ns),
-            false => {
-                HotStack { wait_ns: 0, ..HotStack::new(findings, stack, part, sums.contended) }
-            }
-        }),
-        hottest_holder: hottest(sums.holders)
+        hottest_waiter: hottest(folded(sums.waiters, kept)).map(
+            |(stack, part)| match has_durations {
+                true => HotStack::new(findings, stack, part, sums.wait_ns),
+                false => {
+                    HotStack { wait_ns: 0, ..HotStack::new(findings, stack, part, sums.contended) }
+                }
+            },
+        ),
+        hottest_holder: hottest(folded(sums.holders, kept))
             .map(|(stack, ns)| HotStack::new(findings, stack, ns, charged)),
         instances: instances(findings, options, sums.instances),
     }
+}
+
+/// The sums of what is left of these stacks.
+fn folded(stacks: impl IntoIterator<Item = (u32, u64)>, kept: &[u32]) -> HashMap<u32, u64> {
+    let mut sums = HashMap::new();
+    for (stack, part) in stacks {
+        let left = kept.get(stack as usize).copied().unwrap_or(stack);
+        add(sums.entry(left).or_default(), part);
+    }
+    sums
 }
 
 fn hottest(stacks: impl IntoIterator<Item = (u32, u64)>) -> Option<(u32, u64)> {

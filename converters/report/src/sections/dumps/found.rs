@@ -290,11 +290,23 @@ fn crowds(dumps: &[SeenDump<'_>]) -> Vec<WaitingCrowd> {
     for crowd in &mut all {
         crowd.per_dump.resize(dumps.len(), 0);
         crowd.count = crowd.per_dump.last().copied().unwrap_or(0);
+        if let Some(last) = dumps.last().filter(|_| crowd.is_pool && crowd.count != 0) {
+            crowd.holders = borrowers(last, crowd);
+        }
     }
     all.sort_by_key(|crowd| {
         (Reverse(crowd.is_pool), Reverse(crowd.count), Reverse(crowd.per_dump.iter().sum::<u64>()))
     });
     all
+}
+
+/// Who seems to have what a crowd waits for.
+fn borrowers(dump: &SeenDump<'_>, crowd: &WaitingCrowd) -> Vec<DumpHolder> {
+    let has = |it: &SeenThread<'_>| it.stack.has_of_pool(&crowd.place, &crowd.caller);
+    let found = dump.threads.iter().filter_map(|it| Some((it, has(it)?)));
+    found
+        .map(|(it, known_by)| DumpHolder { known_by, ..holder(it, HolderSource::Unknown) })
+        .collect()
 }
 
 impl WaitingCrowd {

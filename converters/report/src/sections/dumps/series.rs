@@ -5,7 +5,7 @@ use crate::{
     findings::{names::is_machinery, thread_group},
 };
 use std::collections::HashMap;
-use tyrion_formats::{DumpedThread, Noted, Recording, ThreadDump};
+use tyrion_formats::{DumpedThread, HolderSource, Noted, Recording, ThreadDump};
 use tyrion_model::{
     describe::Names,
     names::is_jdk,
@@ -48,6 +48,12 @@ const BORROWS: [&str; 9] = [
     "takeConnection",
     "acquireConnection",
 ];
+/// Parts of the names of classes of what pools of connections give out.
+const POOLED: [&str; 5] = ["Connection", "Statement", "ResultSet", "Delegating", "Proxy"];
+/// How a holder is known that is in the code of what it took from a pool.
+const USES_IT: &str = "uses-it";
+/// What starts programs in development environments has threads of its own there.
+const TOOLS: &str = "com.intellij.rt.";
 /// Who takes a dump in its own JVM runs meanwhile.
 const TAKES_DUMPS: [&str; 3] = ["dumpThread", "dumpAllThreads", "getAllStackTraces"];
 
@@ -75,6 +81,10 @@ pub(super) struct StackFacts {
     /// Hardly any method of the program's lies between the thread's start and its wait.
     loops: bool,
     takes_dumps: bool,
+    /// All its frames are the JDK's, such as those of pollers of virtual threads.
+    is_of_jdk: bool,
+    /// It is a thread of the development environment that started the program.
+    is_of_tools: bool,
 }
 
 impl StackFacts {
@@ -95,14 +105,55 @@ impl StackFacts {
         let at = inner.iter().position(|frame| is_pool(frame));
         let borrows = at.map(|at| {
             let pool = inner.get(at).map_or("", |it| it.as_str());
-            let caller = own.iter().skip(at + 1).find(|it| package(it) != package(pool));
+            // A pool of connections is made of a pool of objects, and both of several classes.
+            let is_of_pool = |it: &str| vendor(it) == vendor(pool) || begins(it, &BORROWS);
+            let caller = own.iter().skip(at + 1).find(|it| !is_of_pool(it));
             (pool.to_owned(), caller.map_or_else(String::new, |it| (*it).clone()))
         });
         let is_named = inner.iter().any(|frame| begins(frame, &WAITS_FOR_WORK));
         let loops = own.len() <= OWN_LOOP;
         let waits_for_work = borrows.is_none() && is_named;
         let takes_dumps = frames.iter().any(|frame| begins(frame, &TAKES_DUMPS));
-        StackFacts { place, borrows, waits_for_work, loops, takes_dumps, frames }
+        let is_of_jdk = frames.iter().all(|frame| is_jdk(class(frame)));
+        let is_of_tools = !own.is_empty() && own.iter().all(|it| class(it).starts_with(TOOLS));
+        StackFacts {
+            place,
+            borrows,
+            waits_for_work,
+            loops,
+            takes_dumps,
+            is_of_jdk,
+            is_of_tools,
+            frames,
+        }
+    }
+}
+
+impl StackFacts {
+    /// Whether who does this seems to have an object of a pool that others wait for in `pool`,
+    /// called by `caller`, and how that is known.
+    pub(super) fn has_of_pool(&self, pool: &str, caller: &str) -> Option<&'static str> {
+        if self.borrows.is_some() || self.waits_for_work {
+            return None;
+        }
+        let is_beyond = |frame: &String| {
+            class(frame) == class(caller)
+                && method(frame) == method(caller)
+                && line(caller) != 0
+                && line(frame) > line(caller)
+        };
+        if !caller.is_empty() && self.frames.iter().any(is_beyond) {
+            return Some(HolderSource::BeyondTheCall.name());
+        }
+        let is_object = |frame: &&String| {
+            let class = class(frame).rsplit('.').next().unwrap_or_default();
+            vendor(frame) == vendor(pool) && POOLED.iter().any(|part| class.contains(part))
+        };
+        let object = self.frames.iter().rposition(|frame| is_object(&frame))?;
+        // What the pool does for itself is called by nobody else.
+        let mut callers = self.frames.iter().skip(object + 1);
+        let is_called = |it: &String| !is_jdk(class(it)) && vendor(it) != vendor(pool);
+        callers.any(is_called).then_some(USES_IT)
     }
 }
 
@@ -223,7 +274,8 @@ fn state(reader: &StateReader<'_>, at_ns: u64, dumped: &DumpedThread, stack: &St
     };
     let state = reader.state(&Noted { thread: dumped.thread, at_ns, record: sample });
     match state {
-        State::Waiting | State::Parked if stack.waits_for_work => State::Idle,
+        State::Waiting | State::Parked if stack.waits_for_work || stack.is_of_jdk => State::Idle,
+        _ if stack.is_of_tools => State::Idle,
         // Who waits for a signal as soon as it has begun does what it is told.
         State::Waiting | State::Parked
             if stack.loops
@@ -250,8 +302,18 @@ fn method(frame: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(_, method)| method)
 }
 
-fn package(frame: &str) -> &str {
-    class(frame).rsplit_once('.').map_or("", |(package, _)| package)
+/// The first three parts of a package: those who make a library have all that begins so.
+fn vendor(frame: &str) -> &str {
+    let package = class(frame).rsplit_once('.').map_or("", |(package, _)| package);
+    package
+        .match_indices('.')
+        .nth(2)
+        .map_or(package, |(at, _)| package.get(..at).unwrap_or(package))
+}
+
+fn line(frame: &str) -> u32 {
+    let line = frame.rsplit_once(':').map(|(_, line)| line.trim_end_matches(')'));
+    line.and_then(|line| line.parse().ok()).unwrap_or(0)
 }
 
 /// `Foo.bar:12`, for a line of words.

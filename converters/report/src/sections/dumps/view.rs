@@ -127,7 +127,11 @@ fn crowds(found: &DumpFindings, options: &ReportOptions) -> Table {
 }
 
 fn crowd_row(it: &WaitingCrowd) -> Row {
-    let details = vec![Detail::of_names("threads".to_owned(), &it.names)];
+    let mut details = vec![Detail::of_names("threads".to_owned(), &it.names)];
+    details.extend(it.holders.iter().map(|holder| {
+        let title = format!("{} seems to have one ({})", holder.thread, holder.state);
+        Detail::of_names(title, &holder.stack)
+    }));
     Row {
         cells: vec![
             TableCell::Count(it.count),

@@ -45,10 +45,10 @@ pub(super) fn verdict(findings: &Findings<'_>) -> Option<Verdict> {
     Some(verdict)
 }
 
-/// What is not for locks, where nobody computes: a crowd, or one that waits for an answer.
+/// What is not for locks: a crowd, or one that waits for an answer where nobody works.
 fn crowd(found: &DumpFindings) -> Option<&WaitingCrowd> {
-    let computes: u64 = found.running.iter().map(|it| it.count).sum();
-    found.crowds.iter().filter(|it| it.count != 0).find(|it| it.count >= CROWD || computes == 0)
+    let works: u64 = found.running.iter().chain(&found.native).map(|it| it.count).sum();
+    found.crowds.iter().filter(|it| it.count != 0).find(|it| it.count >= CROWD || works == 0)
 }
 
 fn name(text: &str) -> String {
@@ -230,6 +230,20 @@ fn of_pool(verdict: &mut Verdict, pool: &WaitingCrowd, found: &DumpFindings) {
     if let [first, .., last] = pool.per_dump[..] {
         let course = if last > first { ": more and more" } else { "" };
         verdict.lines.push(format!("In the dumps {} threads wait{course}.", pool.course()));
+    }
+    if let Some(first) = pool.holders.first() {
+        verdict.holder.clone_from(&first.thread);
+        verdict.holder_own.clone_from(&first.place);
+        let many = pool.holders.len() as u64;
+        let names: Vec<String> = pool.holders.iter().map(|it| it.thread.clone()).collect();
+        verdict.lines.push(format!(
+            "{} {} to have its objects: {} {} in {}.",
+            some(&names, many),
+            verb(many, "seems", "seem"),
+            name(&first.thread),
+            if first.is_blocked { "is blocked" } else { first.state },
+            at(&first.place)
+        ));
     }
     verdict.lines.push(
         "→ See that objects are given back also after errors; else use each for less time, or \

@@ -14,8 +14,8 @@ const OF_ALL_NS: u64 = 20_000_000_000;
 /// A smaller part of the recorded time changes little.
 const LEAST_SHARE: f64 = 0.2;
 
-/// A line that says so; empty if that was not so for long.
-pub(super) fn line(findings: &Findings<'_>) -> String {
+/// For how long of the recorded time that was so.
+pub(super) fn ns(findings: &Findings<'_>) -> u64 {
     let mut probed_ns = 0u64;
     for log in findings.logs {
         let Some((begin_ns, length_ns)) = probed(log) else { continue };
@@ -26,7 +26,12 @@ pub(super) fn line(findings: &Findings<'_>) -> String {
         });
         probed_ns = parts.fold(probed_ns, u64::saturating_add);
     }
-    let recorded_ns = findings.recorded_ns();
+    probed_ns.min(findings.recorded_ns())
+}
+
+/// A line that says so; empty if that was not so for long.
+pub(super) fn line(findings: &Findings<'_>) -> String {
+    let (probed_ns, recorded_ns) = (ns(findings), findings.recorded_ns());
     if recorded_ns == 0 || (probed_ns as f64) < LEAST_SHARE * recorded_ns as f64 {
         return String::new();
     }
@@ -34,7 +39,7 @@ pub(super) fn line(findings: &Findings<'_>) -> String {
         "! Trace mode had just put its probes into the running program, which was compiled anew \
          for up to {} of the {} recorded: threads may wait less than usual. Record longer, or in \
          contention mode.",
-        duration(probed_ns.min(recorded_ns)),
+        duration(probed_ns),
         duration(recorded_ns),
     )
 }
@@ -67,6 +72,12 @@ fn release(jvm: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        sections::verdict::Verdict,
+        testing::{Crafted, found},
+    };
+    use tyrion_model::filter::Filter;
+    use tyrion_wire::WaitKind;
 
     #[test]
     fn the_release_is_that_of_java() {
@@ -74,5 +85,24 @@ mod tests {
         assert_eq!(release("OpenJDK 64-Bit Server VM 25.482-b08"), Some(8));
         assert_eq!(release("OpenJDK 64-Bit Server VM 25+36-LTS"), Some(25));
         assert_eq!(release(""), None);
+    }
+
+    #[test]
+    fn what_is_felt_of_fresh_probes_is_a_number_too() {
+        let length_ns = 100_000_000_000;
+        let verdict = |jvm: &str, loaded: &str| {
+            let metadata = [("mode", "trace"), ("jvm", jvm), ("loaded", loaded)];
+            let mut log = Crafted::with(length_ns, &metadata);
+            let lock = (WaitKind::Monitor, ("com.acme.Log", ""));
+            log.wait("http-1", &["com.acme.Shop.serve:10"], lock, 1_000_000_000, "");
+            let logs = [log.finish("shop.log")];
+            let filter = Filter::default();
+            let verdict = Verdict::of(&found(&logs, &filter));
+            let is_said = verdict.lines.iter().any(|line| line.contains("just put its probes"));
+            (verdict.probed_ns, is_said)
+        };
+        assert_eq!(verdict("OpenJDK 64-Bit Server VM 17.0.15+6", "attached"), (OF_ALL_NS, true));
+        assert_eq!(verdict("OpenJDK 64-Bit Server VM 25+36", "attached"), (OF_SOME_NS, false));
+        assert_eq!(verdict("OpenJDK 64-Bit Server VM 17.0.15+6", "at start"), (0, false));
     }
 }
