@@ -81,6 +81,7 @@ setup: ## Gets the Java runtimes and the tools that the tests need
 	tests/setup/cases.sh --slice
 	tests/setup/tools.sh
 	tests/setup/wheels.sh
+	tests/setup/judges.sh
 ifdef TYRION_TEST_EVERYWHERE
 	tests/setup/agents.sh
 	tests/setup/collector.sh

@@ -79,7 +79,9 @@ fn empty_and_foreign_files_are_refused() {
     let jfr = DamageCase::new(b"FLR\0\0\x02\0\x01 and what follows");
     jfr.check_both(1, "ends within its header", "Flight Recorder");
     DamageCase::new(b"\x1f\x8b\x08\0 and what follows").check(1, "gzip");
-    DamageCase::new(b"Samples:\n1 2: 3\n").check(1, "not a recording that Tyrion reads");
+    DamageCase::new(b"Tea:\n1 2: 3\n").check(1, "not a recording that Tyrion reads");
+    // As the text of pprof begins.
+    DamageCase::new(b"Samples:\n1 2: 3\n").check(1, "none of its sample types");
     DamageCase::new(&[0; 8192]).check(1, "not a recording that Tyrion reads");
 }
 

@@ -384,6 +384,7 @@ fn what_is_converted_is_a_recording(jdk: &Jdk) {
     let kinds = before["kinds"].as_object().unwrap();
     let is_folded = kinds.values().any(|kind| kind["folded"] != 0);
     assert_eq!(events["tyrion.FoldedWaits"] != 0, is_folded, "{events:?}");
+    assert_eq!(err(&said).contains("adds up single waits, without these sums"), is_folded);
     assert!(events["jdk.ThreadStart"] != 0, "{events:?}");
 }
 

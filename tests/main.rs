@@ -31,6 +31,7 @@ mod hostile;
 mod identity;
 mod intact;
 mod jfr;
+mod judges;
 mod kernels;
 mod launching;
 mod libcs;

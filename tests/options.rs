@@ -58,7 +58,7 @@ fn check_log(log: &Path, asked: &Pairs) {
         let value = match (key, value.as_str()) {
             ("threshold", _) => "as asked for",
             // The log has what it comes to: trace mode needs probes.
-            ("parks", "auto") => "natives+probes",
+            ("parks", "auto") => "probes",
             (_, value) => value,
         };
         assert_eq!(metadata[key], value, "{key}: {metadata}");

@@ -25,7 +25,7 @@ use crate::{
     recorder::{
         EventContext, Recorder, Way,
         observe::WaitObserver,
-        threads::{PendingWait, Taken},
+        threads::{EndOfInferred, PendingWait, Taken, Wake},
     },
     sync::Turn,
 };
@@ -264,12 +264,23 @@ impl Contention {
         outcome: Outcome,
         parks: u64,
     ) {
-        let contention = pending.kind.is_contention();
-        if contention && outcome == Outcome::Granted && self.holders.is_on() {
-            let generation = context.generation.number;
-            context.thread.note_taken(Taken { wait: pending, generation, at_ns: end_ns });
-        }
+        self.takes(context, &pending, end_ns, outcome);
         let wake = self.wake_of(context, &pending, end_ns, outcome);
+        self.write(context, &EndOfInferred { pending, ended_ns: end_ns, outcome, parks }, wake);
+    }
+
+    /// The context's thread has got what it waited for, if that is how the wait ends.
+    fn takes(&self, context: &EventContext<'_>, wait: &PendingWait, at_ns: u64, outcome: Outcome) {
+        if wait.kind.is_contention() && outcome == Outcome::Granted && self.holders.is_on() {
+            let generation = context.generation.number;
+            context.thread.note_taken(Taken { wait: *wait, generation, at_ns });
+        }
+    }
+
+    /// Writes a wait of the context's thread.
+    fn write(&self, context: &mut EventContext<'_>, end: &EndOfInferred, wake: Option<Wake>) {
+        let EndOfInferred { pending, ended_ns: end_ns, outcome, parks } = *end;
+        let contention = pending.kind.is_contention();
         let observer = self.observer();
         let blame = observer.map(|observer| observer.wait_ends(context.thread, &pending, end_ns));
         let Some(site) = self.recorder.site(context, &pending) else {

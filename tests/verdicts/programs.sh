@@ -11,7 +11,7 @@ work=$root/target/verdicts
 
 mkdir -p "$work/classes"
 # Anew where pom.xml has changed since.
-if [ ! "$work/jars" -nt "$here/pom.xml" ]; then
+if [ -z "$(find "$work/jars" -maxdepth 0 -newer "$here/pom.xml" 2>/dev/null)" ]; then
     rm -rf "$work/jars" "$work/jars.new"
     mvn -q -B -f "$here/pom.xml" dependency:copy-dependencies \
         -DoutputDirectory="$work/jars.new" >&2

@@ -19,7 +19,7 @@ use crate::{
     recorder::Way,
     recorder::{
         EventContext,
-        threads::{EndOfInferred, Inferred, Park, ParkSeenBy, PendingWait, Thread, Waits},
+        threads::{EndOfInferred, Inferred, Park, ParkSeenBy, PendingWait, Thread, Waits, Wake},
     },
 };
 use jvmti_bindings::sys::jvmti;
@@ -157,6 +157,8 @@ impl Contention {
                 } else {
                     Outcome::Granted
                 };
+                // Unless it parks again.
+                self.takes(context, &inferred.wait, end_ns, inferred.outcome);
             }
         });
     }
@@ -226,23 +228,25 @@ impl Contention {
         if let Some(inferred) = &mut waits.inferred
             && let Some(wait) = inferred.take_ended()
         {
+            let wake = self.wake_of(context, &wait.pending, wait.ended_ns, wait.outcome);
             let is_late = context.thread.is_virtual() && context.lane.is_past(wait.ended_ns);
-            let late = match is_late {
-                true => self.late.keep(context.thread, waits, wait),
-                false => Err(wait),
-            };
-            if let Err(wait) = late {
-                self.write_ended(context, &wait);
+            if !is_late || !self.late.keep(context.thread, waits, &wait, wake) {
+                self.write_ended(context, &wait, wake);
             }
         }
     }
 
-    fn write_ended(&self, context: &mut EventContext<'_>, wait: &EndOfInferred) {
+    fn write_ended(
+        &self,
+        context: &mut EventContext<'_>,
+        wait: &EndOfInferred,
+        wake: Option<Wake>,
+    ) {
         // Others may have written here since.
         let thread = context.thread.id(context.generation);
         let log = &context.generation.log;
         context.lane.go_back_to(log, thread, wait.ended_ns, LEAST_ROOM);
-        self.end(context, wait.pending, wait.ended_ns, wait.outcome, wait.parks);
+        self.write(context, wait, wake);
     }
 
     /// The same for a thread that ends, whose last word this is.
@@ -263,9 +267,9 @@ impl Contention {
         let of_threads = self.recorder.threads().ended_acquisitions(before_ns).into_iter();
         ended.extend(of_threads.map(LateAcquisition::with_thread));
         ended.sort_by_key(|it| it.ended_ns);
-        for LateAcquisition { thread, waits, .. } in ended {
-            self.recorder.in_context_of_thread(&thread, |context| match waits {
-                Some(waits) => self.write_late(context, waits),
+        for LateAcquisition { thread, kept, .. } in ended {
+            self.recorder.in_context_of_thread(&thread, |context| match kept {
+                Some((waits, wake)) => self.write_late(context, waits, wake),
                 None => self.settle_thread(context, &thread, before_ns),
             });
         }
@@ -280,16 +284,17 @@ impl Contention {
             && let Some(inferred) = waits.inferred.as_mut().filter(|it| is_over(it))
             && let Some(wait) = inferred.take_ended()
         {
-            self.write_ended(context, &wait);
+            let wake = self.wake_of(context, &wait.pending, wait.ended_ns, wait.outcome);
+            self.write_ended(context, &wait, wake);
         }
     }
 
-    fn write_late(&self, context: &mut EventContext<'_>, mut waits: Waits) {
+    fn write_late(&self, context: &mut EventContext<'_>, mut waits: Waits, wake: Option<Wake>) {
         if waits.generation() != context.generation.number {
             self.recorder.move_ended(&mut waits, context.generation);
         }
         if let Some(wait) = waits.inferred.as_mut().and_then(Inferred::take_ended) {
-            self.write_ended(context, &wait);
+            self.write_ended(context, &wait, wake);
         }
     }
 

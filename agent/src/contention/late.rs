@@ -7,7 +7,7 @@
 //! at most, and are written in the order of their ends.
 
 use crate::{
-    recorder::threads::{EndOfInferred, Inferred, Thread, Waits},
+    recorder::threads::{EndOfInferred, Inferred, Thread, Waits, Wake},
     sync::lock,
 };
 use std::sync::{Arc, Mutex};
@@ -27,44 +27,43 @@ pub struct LateAcquisition {
     pub ended_ns: u64,
     /// Whose it was.
     pub thread: Arc<Thread>,
-    /// It alone, with the ids of the generation in which it was over; `None` where the thread
-    /// still has it.
-    pub waits: Option<Waits>,
+    /// It alone, with the ids of the generation in which it was over, and who ended it if that
+    /// is known; `None` where the thread still has it.
+    pub kept: Option<(Waits, Option<Wake>)>,
 }
 
 impl LateAcquisition {
     /// One that its thread still has.
     pub fn with_thread((ended_ns, thread): (u64, Arc<Thread>)) -> LateAcquisition {
-        LateAcquisition { ended_ns, thread, waits: None }
+        LateAcquisition { ended_ns, thread, kept: None }
     }
 }
 
 impl Late {
     /// Keeps an acquisition of a thread, the ids of which are of the generation of `waits`;
-    /// gives it back where there is no room.
+    /// `false` where there is no room.
     pub fn keep(
         &self,
         thread: &Arc<Thread>,
         waits: &Waits,
-        ended: EndOfInferred,
-    ) -> Result<(), EndOfInferred> {
-        let mut kept = lock(&self.kept);
-        if kept.len() >= MOST {
-            return Err(ended);
+        ended: &EndOfInferred,
+        wake: Option<Wake>,
+    ) -> bool {
+        let mut all = lock(&self.kept);
+        let has_room = all.len() < MOST;
+        if has_room {
+            let waits = Waits::with_ended(Inferred::over(ended), waits.generation());
+            let (ended_ns, thread) = (ended.ended_ns, Arc::clone(thread));
+            all.push(LateAcquisition { ended_ns, thread, kept: Some((waits, wake)) });
         }
-        kept.push(LateAcquisition {
-            ended_ns: ended.ended_ns,
-            thread: Arc::clone(thread),
-            waits: Some(Waits::with_ended(Inferred::over(&ended), waits.generation())),
-        });
-        Ok(())
+        has_room
     }
 
     /// Takes those that were over before a moment, in monotonic ns.
     pub fn take_older(&self, before_ns: u64) -> Vec<LateAcquisition> {
-        let mut kept = lock(&self.kept);
-        let (older, others) = kept.drain(..).partition(|it| it.ended_ns < before_ns);
-        *kept = others;
+        let mut all = lock(&self.kept);
+        let (older, others) = all.drain(..).partition(|it| it.ended_ns < before_ns);
+        *all = others;
         older
     }
 }

@@ -158,6 +158,12 @@ impl Conversion<'_> {
         for line in notes.lines().into_iter().chain(of_timeline) {
             tell(&format!("note: {line}"));
         }
+        let has_sums = timeline.as_ref().is_some_and(|it| !it.untimed().is_empty());
+        if has_sums && self.targets.iter().any(|(format, _)| format.name == "jfr") {
+            tell(
+                "note: what reads Flight Recorder's format adds up single waits, without these sums",
+            );
+        }
         let made = OutputSource { profile: &profile, timeline: timeline.as_ref() };
         self.write(made, lacks_owners)?;
         Ok(done)
@@ -199,7 +205,12 @@ impl Conversion<'_> {
         for (_, target, _) in &of_samples {
             target.spare_logs()?;
         }
+        let is_of_several = made.timeline.is_some_and(|it| it.axis().recording_count() > 1);
         for (format, target) in &self.targets {
+            if is_of_several && format.name == "jfr" {
+                of_several(self.args.to)?;
+                continue;
+            }
             write(format, target, made, &self.options)?;
             if format.follows(Feature::ThreadLabel) && self.options.thread_label {
                 tell_many_samples(made.profile, lacks_owners);
@@ -210,6 +221,18 @@ impl Conversion<'_> {
         }
         Ok(())
     }
+}
+
+/// Says that several recordings cannot become one of Flight Recorder, whose threads and locks are
+/// those of one JVM: an error if nothing else is asked for.
+fn of_several(to: &str) -> Result<(), Failure> {
+    let what = "a recording of Flight Recorder is of one JVM, and these logs are of several; convert \
+                those of each by themselves";
+    if to == ALL {
+        tell(&format!("note: {what}; waits.jfr was not written"));
+        return Ok(());
+    }
+    Err(Failure::new(what))
 }
 
 /// Says what many samples of pprof mean for who reads them.

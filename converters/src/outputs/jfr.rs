@@ -13,6 +13,7 @@
 mod bytes;
 mod chunk;
 mod constants;
+mod ends;
 mod events;
 mod known;
 mod metadata;
@@ -33,8 +34,8 @@ pub const FORMAT: Format = Format {
     by: &[By::Waiter],
     features: &[],
     loses: &[Fact::Nesting],
-    looked_at: None,
-    open_with: "JDK Mission Control, or jfr view (their sums lack folded waits)",
+    looked_at: Some("JDK Mission Control's libraries, jfrconv"),
+    open_with: "JDK Mission Control, or jfr view",
     stream: Stream::Times(stream),
     files: None,
 };

@@ -1,5 +1,6 @@
 //! One clock for all logs.
 
+use std::collections::BTreeSet;
 use tyrion_formats::Recording;
 
 /// The clock that all times of a timeline are on: monotonic ns of the recording that
@@ -97,6 +98,12 @@ impl Axis {
     /// How long before a moment of this clock the first one was, in ns.
     pub fn since_start_ns(&self, at_ns: u64) -> u64 {
         at_ns.saturating_sub(self.start_ns)
+    }
+
+    /// Of how many recordings the logs are.
+    pub fn recording_count(&self) -> usize {
+        let recordings: BTreeSet<&u32> = self.recordings.iter().collect();
+        recordings.len()
     }
 
     /// The number of the first log of the recording that a log is of. Ids of threads

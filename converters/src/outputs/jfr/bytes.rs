@@ -1,5 +1,7 @@
 //! Numbers and texts as Flight Recorder writes them.
 
+use super::types::id;
+
 /// How a text is encoded: none, the empty one, and UTF-8.
 const MISSING: u8 = 0;
 const EMPTY: u8 = 1;
@@ -82,6 +84,21 @@ pub(super) fn event(
     number(bytes, start_ns);
     fields(bytes);
     end(bytes, at);
+}
+
+/// Adds fields as if they were an event of no type: at most so many bytes that their length has one
+/// byte, as a few numbers have.
+#[inline]
+pub(super) fn own(out: &mut Vec<u8>, fields: impl FnOnce(&mut Vec<u8>)) {
+    let at = out.len();
+    out.push(0);
+    number(out, id::NONE);
+    fields(out);
+    let len = out.len() - at;
+    debug_assert!(len < 0x80, "{len} bytes");
+    if let Some(place) = out.get_mut(at) {
+        *place = len as u8;
+    }
 }
 
 #[cfg(test)]

@@ -265,18 +265,22 @@ impl<'p> ConstantPools<'p> {
         number(out, 0);
         out.push(GENERIC);
         // Stacks name methods, these classes, and these symbols: so they come in this order.
-        let pools = [
-            self.stacks(),
-            self.methods(),
-            self.threads(),
-            self.classes_and_packages(),
+        let (stacks, methods, threads) = (self.stacks(), self.methods(), self.threads());
+        let (classes, packages) = self.classes_and_packages();
+        let mut pools = vec![
+            stacks,
+            methods,
+            threads,
+            classes,
+            packages,
             symbols_of(id::GROUP, &self.groups, true),
             symbols_of(id::SYMBOL, &self.symbols, false),
             states(),
             kinds(),
         ];
-        // Classes and packages are two pools.
-        number(out, pools.len() as u64 + 1);
+        // The JDK refuses those that are empty: of a type, and of none, in a byte each.
+        pools.retain(|pool| pool.len() > 2);
+        number(out, pools.len() as u64);
         for pool in pools {
             out.extend_from_slice(&pool);
         }
@@ -382,7 +386,7 @@ impl<'p> ConstantPools<'p> {
         out
     }
 
-    fn classes_and_packages(&mut self) -> Vec<u8> {
+    fn classes_and_packages(&mut self) -> (Vec<u8>, Vec<u8>) {
         let mut out = Vec::new();
         let mut keys = std::mem::take(&mut self.used_classes.keys);
         keys.sort_unstable();
@@ -405,15 +409,16 @@ impl<'p> ConstantPools<'p> {
         self.used_classes.keys = keys;
         packages.sort_unstable();
         packages.dedup();
-        pool(&mut out, id::PACKAGE, packages.len());
+        let mut of_packages = Vec::new();
+        pool(&mut of_packages, id::PACKAGE, packages.len());
         for package in packages {
-            number(&mut out, package);
-            number(&mut out, package);
+            number(&mut of_packages, package);
+            number(&mut of_packages, package);
             // Neither its module, nor whether that exports it.
-            number(&mut out, 0);
-            out.push(0);
+            number(&mut of_packages, 0);
+            of_packages.push(0);
         }
-        out
+        (out, of_packages)
     }
 }
 

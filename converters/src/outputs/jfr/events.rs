@@ -5,6 +5,7 @@ use super::{
     bytes::{self, number},
     chunk::Chunk,
     constants::ConstantPools,
+    ends::Ends,
     types::id,
 };
 use std::{
@@ -33,6 +34,8 @@ pub(super) struct Recorder<'t, 'a, 'w> {
     held: HashMap<(u32, u32, u32), Option<(HeldName, u32)>>,
     /// Locks by log and identity hash.
     instances: HashMap<(u32, u32), u32>,
+    /// Of waits.
+    ends: Ends,
     out: &'w mut dyn Write,
 }
 
@@ -58,6 +61,7 @@ impl<'t, 'a, 'w> Recorder<'t, 'a, 'w> {
             addresses,
             held: HashMap::new(),
             instances,
+            ends: Ends::new(),
             out,
         }
     }
@@ -107,7 +111,8 @@ impl<'t, 'a, 'w> Recorder<'t, 'a, 'w> {
             WaitKind::ObjectWait => id::WAIT,
             _ => id::PARK,
         };
-        self.event(of, wait.start_ns, |constants, out| {
+        let start_ns = self.ends.beginning(of, wait.start_ns, wait.wait_ns);
+        self.event(of, start_ns, |constants, out| {
             let mut thread = |id: u32| match id {
                 UNKNOWN => 0,
                 id => constants.thread(timeline, (wait.run, id)),
@@ -119,6 +124,7 @@ impl<'t, 'a, 'w> Recorder<'t, 'a, 'w> {
             number(out, waiter);
             number(out, constants.stack(wait.stack));
             number(out, constants.lock_class(wait.lock));
+            let kind = wait.kind.code().into();
             let ended = |outcome| u8::from(wait.outcome == outcome);
             let [timed_out, others @ ..] =
                 [Outcome::TimedOut, Outcome::Interrupted, Outcome::Failed].map(ended);
@@ -126,9 +132,12 @@ impl<'t, 'a, 'w> Recorder<'t, 'a, 'w> {
                 WaitKind::Monitor => {
                     number(out, owner);
                     number(out, address);
-                    out.push(timed_out);
-                    out.extend_from_slice(&others);
-                    number(out, waker);
+                    bytes::own(out, |out| {
+                        out.push(timed_out);
+                        out.extend_from_slice(&others);
+                        number(out, waker);
+                        number(out, kind);
+                    });
                 }
                 WaitKind::ObjectWait => {
                     number(out, waker);
@@ -136,18 +145,21 @@ impl<'t, 'a, 'w> Recorder<'t, 'a, 'w> {
                     out.push(timed_out);
                     number(out, address);
                     out.extend_from_slice(&others);
+                    number(out, kind);
                 }
                 _ => {
                     number(out, NO_LIMIT);
                     number(out, NO_LIMIT);
                     number(out, address);
-                    out.push(timed_out);
-                    out.extend_from_slice(&others);
-                    number(out, owner);
-                    number(out, waker);
+                    bytes::own(out, |out| {
+                        out.push(timed_out);
+                        out.extend_from_slice(&others);
+                        number(out, owner);
+                        number(out, waker);
+                        number(out, kind);
+                    });
                 }
             }
-            number(out, wait.kind.code().into());
         })
     }
 
@@ -163,12 +175,14 @@ impl<'t, 'a, 'w> Recorder<'t, 'a, 'w> {
             number(out, constants.thread(timeline, (seen.run, seen.thread_id)));
             number(out, constants.stack(seen.stack));
             number(out, seen.state.code().into());
-            number(out, seen.count);
-            number(out, seen.wall_ns);
-            number(out, seen.cpu_ns);
-            number(out, if seen.lock == NO_LOCK { 0 } else { constants.lock_class(seen.lock) });
-            number(out, address);
-            number(out, seen.kind.map_or(0, |kind| kind.code().into()));
+            bytes::own(out, |out| {
+                number(out, seen.count);
+                number(out, seen.wall_ns);
+                number(out, seen.cpu_ns);
+                number(out, if seen.lock == NO_LOCK { 0 } else { constants.lock_class(seen.lock) });
+                number(out, address);
+                number(out, seen.kind.map_or(0, |kind| kind.code().into()));
+            });
         })
     }
 

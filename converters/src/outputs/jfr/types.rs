@@ -5,6 +5,8 @@
 //! repository openjdk/jdk). Viewers find fields by their names: those behind the JDK's are more
 //! than it has.
 
+pub(super) mod id;
+
 /// A type.
 pub(super) struct TypeOf {
     pub(super) id: u64,
@@ -52,55 +54,6 @@ pub(super) enum How {
     Array,
 }
 
-/// Ids of types.
-pub(super) mod id {
-    pub(in super::super) const BOOLEAN: u64 = 4;
-    pub(in super::super) const INT: u64 = 10;
-    pub(in super::super) const LONG: u64 = 11;
-    pub(in super::super) const CLASS: u64 = 20;
-    pub(in super::super) const STRING: u64 = 21;
-    pub(in super::super) const THREAD: u64 = 22;
-    pub(in super::super) const STACK: u64 = 23;
-    pub(in super::super) const LOADER: u64 = 24;
-    pub(in super::super) const METHOD: u64 = 25;
-    pub(in super::super) const SYMBOL: u64 = 26;
-    pub(in super::super) const STATE: u64 = 27;
-    pub(in super::super) const GROUP: u64 = 28;
-    pub(in super::super) const FRAME: u64 = 29;
-    pub(in super::super) const FRAME_TYPE: u64 = 30;
-    pub(in super::super) const PACKAGE: u64 = 31;
-    pub(in super::super) const KIND: u64 = 32;
-    pub(in super::super) const MODULE: u64 = 33;
-
-    pub(in super::super) const LABEL: u64 = 50;
-    pub(in super::super) const CATEGORY: u64 = 51;
-    pub(in super::super) const DESCRIPTION: u64 = 52;
-    pub(in super::super) const TIMESTAMP: u64 = 53;
-    pub(in super::super) const TIMESPAN: u64 = 54;
-    pub(in super::super) const ADDRESS: u64 = 55;
-    pub(in super::super) const CONTENT_TYPE: u64 = 56;
-    pub(in super::super) const UNSIGNED: u64 = 57;
-
-    pub(in super::super) const ENTER: u64 = 100;
-    pub(in super::super) const WAIT: u64 = 101;
-    pub(in super::super) const PARK: u64 = 102;
-    pub(in super::super) const SAMPLE: u64 = 103;
-    pub(in super::super) const NATIVE_SAMPLE: u64 = 104;
-    pub(in super::super) const THREAD_START: u64 = 105;
-    pub(in super::super) const THREAD_END: u64 = 106;
-    pub(in super::super) const GC: u64 = 107;
-    pub(in super::super) const GC_PAUSE: u64 = 108;
-    pub(in super::super) const SETTING: u64 = 109;
-    pub(in super::super) const JVM: u64 = 110;
-    pub(in super::super) const CPU: u64 = 111;
-    pub(in super::super) const FOLDED: u64 = 120;
-    pub(in super::super) const HOLD: u64 = 121;
-    pub(in super::super) const ACQUISITIONS: u64 = 122;
-    pub(in super::super) const HELD: u64 = 123;
-    pub(in super::super) const LOCK_NAME: u64 = 124;
-    pub(in super::super) const THREAD_SAMPLE: u64 = 125;
-}
-
 const fn value(name: &'static str, of: u64, label: &'static str) -> FieldOf {
     FieldOf { name, of, how: How::Value, label, content: None }
 }
@@ -139,12 +92,19 @@ const SAMPLES: FieldOf = value("samples", id::LONG, "Samples");
 const WALL_TIME: FieldOf = long("wallTime", "Wall-Clock Time", (id::TIMESPAN, NS));
 const CPU_TIME: FieldOf = long("cpuTime", "CPU Time", (id::TIMESPAN, NS));
 
+/// In front of what the JDK's types do not have. Readers that know the JDK's fields by their places,
+/// as async-profiler's does, take what follows for an event of its own, of a type that they skip.
+const OWN_LEN: FieldOf = value("ownLength", id::LONG, "Length of Tyrion's Fields");
+const OWN_TYPE: FieldOf = value("ownType", id::LONG, "Type of Tyrion's Fields");
+
 /// The fields of all samples.
 const SAMPLED: &[FieldOf] = &[
     START,
     SAMPLED_THREAD,
     STACK_TRACE,
     SAMPLED_STATE,
+    OWN_LEN,
+    OWN_TYPE,
     SAMPLES,
     WALL_TIME,
     CPU_TIME,
@@ -319,6 +279,8 @@ pub(super) const TYPES: &[TypeOf] = &[
             key("monitorClass", id::CLASS, "Monitor Class"),
             key("previousOwner", id::THREAD, "Previous Monitor Owner"),
             long("address", "Monitor Address", (id::ADDRESS, "")),
+            OWN_LEN,
+            OWN_TYPE,
             TIMED_OUT,
             INTERRUPTED,
             FAILED,
@@ -362,6 +324,8 @@ pub(super) const TYPES: &[TypeOf] = &[
             long("timeout", "Park Timeout", (id::TIMESPAN, NS)),
             long("until", "Park Until", (id::TIMESTAMP, MS_OF_DAY_ONE)),
             long("address", "Address of Object Parked", (id::ADDRESS, "")),
+            OWN_LEN,
+            OWN_TYPE,
             TIMED_OUT,
             INTERRUPTED,
             FAILED,

@@ -9,7 +9,7 @@ use super::{
 use crate::outputs::OutputOptions;
 use std::{
     cmp::{Ordering, Reverse},
-    collections::{BinaryHeap, HashMap},
+    collections::{BTreeMap, BinaryHeap, HashMap},
     io,
 };
 use tyrion_formats::UNKNOWN;
@@ -21,6 +21,9 @@ const CONTENTION: u64 = 1;
 const WAIT: u64 = 2;
 const HOLD: u64 = 3;
 
+/// Among so many waits of a thread that have not ended one is looked for that a release has ended.
+const MOST_OPEN: usize = 64;
+
 /// Goes through time and writes what happens.
 pub(super) struct Sweep<'a, 'w> {
     timeline: &'a Timeline<'a>,
@@ -30,9 +33,9 @@ pub(super) struct Sweep<'a, 'w> {
     naming: NameCache<'a>,
     /// What is going to happen.
     due: BinaryHeap<Reverse<Due<'a>>>,
-    /// The waits that have begun and not ended, by log and thread. A thread has one at a
+    /// The waits that have begun and not ended, by log and thread, and slice. A thread has one at a
     /// time, but for threads whose definition is lost, and for ends that were told late.
-    waiting: HashMap<(u32, u32), Vec<Open>>,
+    waiting: HashMap<(u32, u32), BTreeMap<u64, Open>>,
     /// How many threads wait for each lock of the profile.
     waiters: HashMap<u32, u32>,
     /// How many slices and flows there were.
@@ -42,7 +45,6 @@ pub(super) struct Sweep<'a, 'w> {
 
 /// A wait that has not ended.
 struct Open {
-    slice: u64,
     site: u32,
     flow: Option<u64>,
 }
@@ -218,8 +220,8 @@ impl<'a, 'w> Sweep<'a, 'w> {
         self.count(wait, wait.start_ns, 1)?;
         let slice = self.next_slice();
         let flow = self.plan_wake(wait, slice);
-        let open = Open { slice, site: wait.site, flow };
-        self.waiting.entry(place).or_default().push(open);
+        let open = Open { site: wait.site, flow };
+        self.waiting.entry(place).or_default().insert(slice, open);
         let what = SweepItem::EndOfWait { thread, lane, wait: *wait };
         self.plan(wait.end_ns, Some(wait.start_ns), slice, what);
         Ok(())
@@ -247,9 +249,8 @@ impl<'a, 'w> Sweep<'a, 'w> {
         slice: u64,
     ) -> io::Result<()> {
         let place = (wait.run, wait.thread_id);
-        let open = self.waiting.entry(place).or_default();
-        let nth = open.iter().position(|open| open.slice == slice);
-        let flow = nth.and_then(|nth| open.swap_remove(nth).flow);
+        let open = self.waiting.get_mut(&place).and_then(|open| open.remove(&slice));
+        let flow = open.and_then(|open| open.flow);
         self.end(wait.end_ns, thread, lane, flow)?;
         self.count(wait, wait.end_ns, -1)
     }
@@ -320,7 +321,7 @@ impl<'a, 'w> Sweep<'a, 'w> {
     fn release(&mut self, release: &Release) -> io::Result<()> {
         let next = self.flows + 1;
         let open = self.waiting.get_mut(&(release.run, release.waiter_id));
-        let mut open = open.into_iter().flatten();
+        let mut open = open.into_iter().flat_map(BTreeMap::values_mut).take(MOST_OPEN);
         let Some(open) = open.find(|open| open.site == release.site) else { return Ok(()) };
         let flow = *open.flow.get_or_insert(next);
         self.flows = self.flows.max(flow);

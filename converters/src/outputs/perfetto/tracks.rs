@@ -5,7 +5,7 @@ use super::{
     proto::{CounterDescriptor, ProcessDescriptor, ThreadDescriptor, TrackDescriptor, UNIT_COUNT},
 };
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     io,
 };
 use tyrion_model::{describe::Names, harmless, timeline::Timeline};
@@ -46,6 +46,38 @@ struct ThreadTrack {
     name: String,
     /// The thread's own track, and those for what overlaps.
     lanes: Vec<TrackLane>,
+    /// Each of them by when its innermost slice ends, or the end of time if none has begun: many
+    /// may overlap in threads whose definition is lost, so the one with room is not searched for.
+    room: BTreeSet<(u64, usize)>,
+}
+
+impl ThreadTrack {
+    /// A thread with a track of its own.
+    fn new(tid: i32, name: String, uuid: u64) -> ThreadTrack {
+        let mut thread = ThreadTrack { tid, name, lanes: Vec::new(), room: BTreeSet::new() };
+        thread.add_lane(uuid);
+        thread
+    }
+
+    fn add_lane(&mut self, uuid: u64) {
+        self.room.insert((u64::MAX, self.lanes.len()));
+        self.lanes.push(TrackLane { uuid, open: Vec::new() });
+    }
+
+    /// The number of the track on which a slice fits in that ends then.
+    fn lane_with_room(&self, end_ns: u64) -> Option<usize> {
+        Some(self.room.range((end_ns, 0)..).next()?.1)
+    }
+
+    /// Changes the slices of a track that have begun.
+    fn change(&mut self, nth: usize, change: impl FnOnce(&mut Vec<u64>)) -> Option<u64> {
+        let lane = self.lanes.get_mut(nth)?;
+        let ends_at = |lane: &TrackLane| lane.open.last().copied().unwrap_or(u64::MAX);
+        self.room.remove(&(ends_at(lane), nth));
+        change(&mut lane.open);
+        self.room.insert((ends_at(lane), nth));
+        Some(lane.uuid)
+    }
 }
 
 struct TrackLane {
@@ -109,8 +141,7 @@ impl Tracks {
             }),
             ..TrackDescriptor::default()
         })?;
-        let lanes = vec![TrackLane { uuid, open: Vec::new() }];
-        self.threads.insert(key, ThreadTrack { tid, name, lanes });
+        self.threads.insert(key, ThreadTrack::new(tid, name, uuid));
         Ok(key)
     }
 
@@ -173,8 +204,7 @@ impl Tracks {
     ) -> io::Result<(usize, Option<u64>)> {
         let uuid = self.last_uuid + 1;
         let Some(thread) = self.threads.get_mut(&key) else { return Ok((0, None)) };
-        let has_room = |lane: &TrackLane| lane.open.last().is_none_or(|&last_ns| end_ns <= last_ns);
-        let nth = thread.lanes.iter().position(has_room).unwrap_or(thread.lanes.len());
+        let nth = thread.lane_with_room(end_ns).unwrap_or(thread.lanes.len());
         if nth == thread.lanes.len() {
             packets.describe(TrackDescriptor {
                 uuid: Some(uuid),
@@ -182,19 +212,15 @@ impl Tracks {
                 name: Some(format!("{} ({})", thread.name, nth + 1)),
                 ..TrackDescriptor::default()
             })?;
-            thread.lanes.push(TrackLane { uuid, open: Vec::new() });
+            thread.add_lane(uuid);
             self.last_uuid = uuid;
         }
-        let Some(lane) = thread.lanes.get_mut(nth) else { return Ok((0, None)) };
-        lane.open.push(end_ns);
-        Ok((nth, Some(lane.uuid)))
+        Ok((nth, thread.change(nth, |open| open.push(end_ns))))
     }
 
     /// Ends the slice that began last on a track of a thread.
     pub(super) fn end(&mut self, key: TrackKey, nth: usize) -> Option<u64> {
-        let lane = self.threads.get_mut(&key)?.lanes.get_mut(nth)?;
-        lane.open.pop();
-        Some(lane.uuid)
+        self.threads.get_mut(&key)?.change(nth, |open| _ = open.pop())
     }
 
     /// Changes how many threads of a recording wait for locks: the counter's track and its
@@ -203,5 +229,33 @@ impl Tracks {
         let process = self.processes.get_mut(&recording)?;
         process.waiting += change;
         Some((process.counter, process.waiting))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_are_put_where_they_end_before_what_surrounds_them() {
+        let mut thread = ThreadTrack::new(1, String::new(), 1);
+        let mut begin = |end_ns: u64| {
+            let nth = thread.lane_with_room(end_ns).unwrap_or(thread.lanes.len());
+            if nth == thread.lanes.len() {
+                thread.add_lane(nth as u64 + 1);
+            }
+            thread.change(nth, |open| open.push(end_ns));
+            nth
+        };
+        assert_eq!([100, 90, 95, 80, 100].map(&mut begin), [0, 0, 1, 0, 2]);
+        thread.change(0, |open| _ = open.pop());
+        assert_eq!(thread.lane_with_room(85), Some(0));
+        assert_eq!(thread.lane_with_room(95), Some(1));
+        assert_eq!(thread.lane_with_room(101), None);
+        for _ in 0..2 {
+            thread.change(0, |open| _ = open.pop());
+        }
+        assert_eq!(thread.lane_with_room(101), Some(0));
+        assert_eq!(thread.room.len(), thread.lanes.len());
     }
 }
