@@ -225,12 +225,12 @@ options! {
             name: "auto-percent", value_name: "PERCENT", later: Later::Changes, ..USUAL
         }
         /// For how long waits must have cost so much
-        after: Duration = Duration::from_secs(10) => Span { from_ns: AUTO_LEAST_NS, to_ns: HOUR_NS }, {
+        after: Duration = Duration::from_secs(10) => Span { from_ns: AUTO_LEAST_NS, to_ns: DAY_NS }, {
             name: "auto-after", value_name: "DURATION", later: Later::Changes, ..USUAL
         }
         /// For how long locks are traced at most; it ends earlier when their mean holds are
         /// known within 5 %
-        at_most: Duration = Duration::from_secs(60) => Span { from_ns: AUTO_LEAST_NS, to_ns: HOUR_NS }, {
+        at_most: Duration = Duration::from_secs(60) => Span { from_ns: AUTO_LEAST_NS, to_ns: DAY_NS }, {
             name: "auto-for", value_name: "DURATION", later: Later::Changes, ..USUAL
         }
     }
