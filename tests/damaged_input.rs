@@ -81,7 +81,8 @@ fn empty_and_foreign_files_are_refused() {
     DamageCase::new(b"\x1f\x8b\x08\0 and what follows").check(1, "gzip");
     DamageCase::new(b"Tea:\n1 2: 3\n").check(1, "not a recording that Tyrion reads");
     // As the text of pprof begins.
-    DamageCase::new(b"Samples:\n1 2: 3\n").check(1, "none of its sample types");
+    let pprof = DamageCase::new(b"Samples:\n1 2: 3\n");
+    pprof.check_both(1, "none of its sample types", "a profile of pprof");
     DamageCase::new(&[0; 8192]).check(1, "not a recording that Tyrion reads");
 }
 

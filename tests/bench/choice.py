@@ -52,7 +52,7 @@ def add_options(parser, sections):
     group.add_argument("--variant", action="append", default=[],
                        help="of the agent: a name (README.md has them) or its options themselves, "
                             "like mode=trace,hold=1/256; of attach: a tool, and for tyrion more "
-                            "options behind it")
+                            "options behind it; of applications and latency: README.md")
     group.add_argument("--database", action="append", default=[],
                        help="H2, HSQLDB or Derby; of own-cost and applications also ActiveMQ")
     group.add_argument("--rounds", type=int)

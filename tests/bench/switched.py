@@ -85,20 +85,33 @@ def async_profiler():
 
 # Tyrion's modes, by the name that --variant has.
 MODES = {"contention": "mode=contention", "trace": "mode=trace"}
+WAYS = {"loaded": loaded, "attached": attached}
+
+
+def others():
+    """What Tyrion is compared with, by the name that --variant has."""
+    return {"nobody": NOBODY,
+            "jfr-default": flight_recorder("JFR default", "default"),
+            "jfr": flight_recorder("JFR threshold 0", project.HERE / "locks.jfc"),
+            "async-profiler": async_profiler()}
 
 
 def switches(asked):
-    """What is compared: the modes asked for, or all of them with their peers."""
-    for name in asked:
-        if name not in MODES and "=" not in name:
-            raise ValueError(f"no such variant: {name} (of {', '.join(MODES)}, or options)")
-    modes = {name: MODES.get(name, name) for name in asked or MODES}
-    of_tyrion = [make(name, options) for name, options in modes.items()
-                 for make in (loaded, attached)]
-    others = [] if asked else [
-        flight_recorder("JFR default", "default"),
-        flight_recorder("JFR threshold 0", project.HERE / "locks.jfc"), async_profiler()]
-    return peers.available(NOBODY, *of_tyrion, *others)
+    """What is compared: what was asked for, or all of it. Behind a mode or options a way may
+    stand, as in `contention:loaded`; else it is both."""
+    known = others()
+    found = []
+    for name in asked or ("nobody", *MODES, *(it for it in known if it != "nobody")):
+        mode, _, way = name.partition(":")
+        if name in known:
+            found.append(known[name])
+        elif (mode in MODES or "=" in mode) and (not way or way in WAYS):
+            ways = [WAYS[way]] if way else WAYS.values()
+            found += [make(mode, MODES.get(mode, mode)) for make in ways]
+        else:
+            raise ValueError(f"no such variant: {name} (of {', '.join((*known, *MODES))}, or "
+                             "options of the agent)")
+    return peers.available(*found)
 
 
 class Window(NamedTuple):
