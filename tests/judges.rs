@@ -193,7 +193,8 @@ fn contended(sections: &Value) -> Sums {
     sums
 }
 
-/// What types of events can carry: the locks, and which of them the verdict blames.
+/// What types of events can carry: what was waited for and how long, and what the verdict makes
+/// of it.
 fn the_report_says_the_same(jdk: &Jdk) {
     for mode in ["contention", "contention+sample"] {
         let converted = Converted::record(jdk, mode);

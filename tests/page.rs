@@ -29,12 +29,16 @@ fn page_in_a_browser(jdk: &Jdk) {
     let url = format!("file://{}", text(&page));
     browser.resize(1280, 800);
     browser.open(&url);
+    check_first_screen(&mut browser);
+    check_picking(&mut browser, &url);
     check_sorting(&mut browser);
+    check_copying(&mut browser);
     check_rows_that_open(&mut browser);
     check_filters(&mut browser, &url);
     check_text(&mut browser, &url);
     check_keys(&mut browser, &url);
     check_graphs(&mut browser, &url);
+    check_folding(&mut browser, &url);
     check_reading(&mut browser, &url);
     check_layout(&mut browser, &url);
     check_paper(&mut browser);
@@ -46,6 +50,100 @@ fn numbers(value: &Value) -> Vec<f64> {
     // What is not known, such as how often a lock of the JVM's own was taken, has no
     // number.
     value.as_array().unwrap().iter().filter_map(Value::as_f64).collect()
+}
+
+/// Verdict, picture and the table of the worst locks are there without scrolling.
+fn check_first_screen(browser: &mut Browser) {
+    browser.resize(1280, 720);
+    browser.await_drawing();
+    let told = browser.value(
+        "(() => {
+          const box = it => document.querySelector(it).getBoundingClientRect();
+          const [verdict, picture] = [box('#verdict'), box('#over-time .shares svg')];
+          const rows = [...document.querySelectorAll('#worst-locks tbody tr')];
+          const colour = it => getComputedStyle(it)[it.tagName === 'path' ? 'fill' : 'backgroundColor'];
+          const first = document.querySelector('#worst-locks tbody');
+          return {
+            beside: verdict.right <= picture.left && picture.height > 100,
+            bottoms: rows.map(row => row.getBoundingClientRect().bottom),
+            lock: first.querySelector('a.of-lock').textContent,
+            same: [first.querySelector('.key'), first.querySelector('path'),
+              document.querySelector('.shares path[data-lock]')].map(colour),
+            drawn: document.querySelectorAll('.shares path').length,
+          };
+        })()",
+    );
+    assert_eq!(told["beside"], true, "{told}");
+    let bottoms = numbers(&told["bottoms"]);
+    assert!(bottoms.len() > 1 && bottoms.iter().take(3).all(|bottom| *bottom < 720.0), "{told}");
+    let colours = strings(&told["same"]);
+    assert!(colours.iter().all(|colour| *colour == colours[0]), "{told}");
+    assert!(told["drawn"].as_u64().unwrap() >= 4, "{told}");
+    browser.resize(1280, 800);
+}
+
+/// A click on a lock filters all parts, and the same one again shows all.
+fn check_picking(browser: &mut Browser, url: &str) {
+    let all = shown(browser);
+    for pick in [
+        "document.querySelector('#worst-locks a.of-lock').click()",
+        "document.querySelector('.shares path[data-lock]') \
+           .dispatchEvent(new MouseEvent('click', { bubbles: true }))",
+    ] {
+        browser.open(url);
+        browser.value(pick);
+        let picked = shown(browser);
+        assert!(picked["hash"].as_str().unwrap().starts_with("#lock="), "{picked}");
+        assert!(strings(&picked["locks"]).len() < strings(&all["locks"]).len(), "{picked}");
+        let marked = "[...document.querySelectorAll('a.of-lock[aria-current]')].length > 0 \
+                      && document.querySelectorAll('.shares path.other').length > 0";
+        assert_eq!(browser.value(marked), true);
+        let heat = "document.querySelector('.heat-reading').textContent";
+        let heat = browser.value(heat);
+        let lock = browser.value("document.getElementById('by-lock').value");
+        assert!(heat.as_str().unwrap().ends_with(lock.as_str().unwrap()), "{heat} {lock}");
+        assert_eq!(heat.as_str().unwrap().split(' ').next(), waits_of(browser).as_deref());
+        // The address is all that is needed.
+        let address = format!("{url}{}", picked["hash"].as_str().unwrap());
+        browser.open(&address);
+        let again = shown(browser);
+        assert_eq!(again["locks"], picked["locks"]);
+        assert_eq!(again["whole"], picked["whole"]);
+        browser.value(pick);
+        assert_eq!(shown(browser)["locks"], all["locks"]);
+    }
+    browser.open(url);
+}
+
+/// How often threads waited for the locks that are shown.
+fn waits_of(browser: &mut Browser) -> Option<String> {
+    let waits = browser.value(
+        "(() => {
+          const table = document.querySelector('#contended table');
+          const column = [...table.tHead.rows[0].cells].findIndex(it => it.textContent === 'contended');
+          const shown = [...table.tBodies].filter(body => !body.hidden);
+          const sum = shown.reduce((sum, body) => sum + +body.rows[0].cells[column].dataset.v, 0);
+          return sum.toLocaleString('en');
+        })()",
+    );
+    waits.as_str().map(str::to_owned)
+}
+
+/// What is copied is what is shown.
+fn check_copying(browser: &mut Browser) {
+    browser.value(
+        "addEventListener('copy', event => { \
+           window.copied = event.clipboardData.getData('text/plain'); })",
+    );
+    browser.value("document.querySelector('#contended .copy').focus()");
+    browser.press("Enter");
+    let copied = browser.value("window.copied");
+    let copied = copied.as_str().unwrap();
+    let rows = "document.querySelectorAll('#contended tbody').length";
+    assert_eq!(Some(copied.lines().count() as u64 - 1), browser.value(rows).as_u64());
+    assert!(copied.starts_with("lock\tkind\t"), "{copied}");
+    let columns = |line: &str| line.matches('\t').count();
+    assert!(copied.lines().all(|line| columns(line) == columns(copied.lines().next().unwrap())));
 }
 
 /// Twice sorted by the first column of numbers, and then as before.
@@ -262,6 +360,28 @@ fn check_graphs(browser: &mut Browser, url: &str) {
         assert_eq!(fits, true, "{width}");
     }
     browser.resize(1280, 800);
+}
+
+/// Frames that are not the program's own are folded and open; graphs of waits begin at
+/// the lock and can be turned.
+fn check_folding(browser: &mut Browser, url: &str) {
+    browser.open(url);
+    let told = browser.value(
+        "(() => {
+          const graph = [...document.querySelectorAll('.graph')]
+            .find(it => it.querySelector('h3').textContent === 'Waits, by who waited');
+          const at = name => [...graph.querySelectorAll('.f' + name)];
+          const told = [at('.lock').length > 0 && at('.lock').every(it => it.style.top === '20px')];
+          graph.querySelector('.turn').click();
+          told.push(at('.lock').every(it => it.style.top !== '20px'), at('.own').length > 0);
+          const [folded, before] = [at('.folded')[0], at('').length];
+          told.push(/^\\d+ frames of java/.test(folded.title));
+          folded.click();
+          told.push(at('').length > before);
+          return told;
+        })()",
+    );
+    assert_eq!(told, json!([true, true, true, true, true]));
 }
 
 /// The page as screen readers have it.

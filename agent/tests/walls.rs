@@ -65,7 +65,7 @@ const REPORT: [&[&str]; 9] = [
     &["cells", "clock"],
     &["collections", "own_cpu"],
     &["findings"],
-    &["section"],
+    &["glance", "section"],
     &["sections"],
     &["conditions"],
     &["diff", "report"],

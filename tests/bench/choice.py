@@ -54,12 +54,13 @@ def add_options(parser, sections):
                             "like mode=trace,hold=1/256; of attach: a tool, and for tyrion more "
                             "options behind it; of applications and latency: README.md")
     group.add_argument("--database", action="append", default=[],
-                       help="H2, HSQLDB or Derby; of own-cost and applications also ActiveMQ")
+                       help="H2, HSQLDB or Derby; of own-cost also ActiveMQ; of applications, "
+                            "latency and resting Lucene and Tomcat, too")
     group.add_argument("--rounds", type=int)
     group.add_argument("--seconds", type=float, help="measured in each run; of attach: recorded")
     group.add_argument("--warmup", type=float, help="seconds before that")
     group.add_argument("--beside", type=Path, metavar="FOLDER",
-                       help="of applications, contended and trace: measure the agent of this folder, too")
+                       help="of contended and trace: measure the agent of this folder, too")
 
 
 def choice(arguments):

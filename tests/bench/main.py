@@ -32,8 +32,8 @@ SECTIONS = {
     "soak": soak,
 }
 # What can be narrowed down by options.
-NARROWED = ("contended", "applications", "latency", "resting", "trace", "trace-applications", "own-cost", "left-behind",
-            "attach", "sampling")
+NARROWED = ("contended", "applications", "latency", "resting", "trace", "trace-applications",
+            "own-cost", "left-behind", "attach", "sampling")
 
 
 def main():

@@ -165,13 +165,13 @@ def jfrs_reader():
     return folder / "target" / "release" / "peer-jfrs"
 
 
-def from_maven_central(artifact, version, group="tools.profiler"):
-    folder = project.BENCH / "peers"
-    jar = folder / f"{artifact}-{version}.jar"
-    if not jar.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        project.prepare(["mvn", "-q", "-B", "dependency:copy", f"-DoutputDirectory={folder}",
-                         f"-Dartifact={group}:{artifact}:{version}"])
+def from_maven_central(artifact, version, group="tools.profiler", classifier=""):
+    behind = f"-{classifier}" if classifier else ""
+    jar = project.BENCH / "peers" / f"{artifact}-{version}{behind}.jar"
+    jar.parent.mkdir(parents=True, exist_ok=True)
+    of_jar = f":jar:{classifier}" if classifier else ""
+    project.prepare([project.ROOT / "tests/setup/maven.sh", jar,
+                     f"{group}:{artifact}:{version}{of_jar}"])
     return jar
 
 

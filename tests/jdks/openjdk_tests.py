@@ -20,7 +20,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from built import ROOT, tyrion
+
 HOME = ROOT / "target/openjdk-tests"
 VARIANTS = ("none", "bare", "contention", "trace")
 # With which a test may fail.
@@ -45,15 +46,7 @@ TIMEOUT_FACTOR = 3
 
 def agent():
     """The agent to try."""
-    if os.environ.get("TYRION"):
-        tyrion = os.environ["TYRION"]
-    else:
-        target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-        built = [path for path in target.glob("*/tyrion") if path.is_file()]
-        if not built:
-            raise SystemExit("openjdk_tests.py: no tyrion is built")
-        tyrion = max(built, key=lambda path: path.stat().st_mtime)
-    return subprocess.run([tyrion, "agent-path"], check=True, capture_output=True,
+    return subprocess.run([tyrion(), "agent-path"], check=True, capture_output=True,
                           text=True).stdout.strip()
 
 

@@ -13,13 +13,12 @@ the programs need is got as for the benchmarks. ActiveMQ needs Java 11, and is l
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from built import ROOT, tyrion
+
 sys.path.insert(0, str(ROOT / "tests/bench"))
 import peers  # noqa: E402
 import programs  # noqa: E402
@@ -29,42 +28,26 @@ RECORD = ("record", "--walk=compare", "--mode=trace", "--hold=1", "--threshold=0
 # Compiled before it first runs: other frames than those of an interpreter.
 COMPILED = ("-Xcomp", "-XX:TieredStopAtLevel=4")
 # The last that run on Java 8.
-H2_OF_8, HSQLDB_OF_8 = "2.1.214", "2.7.3:jar:jdk8"
+H2_OF_8, HSQLDB_OF_8 = "2.1.214", "2.7.3"
 STORM = "storm of frames"
 NAMES = ("H2", "HSQLDB", "Derby", programs.BROKER, "Derby -Xcomp", STORM)
 # It must reach what runs, too.
 LEAST_OF_A_RUN = 100
 
 
-def tyrion():
-    """The newest tyrion that was built."""
-    if os.environ.get("TYRION"):
-        return os.environ["TYRION"]
-    built = [path for path in (ROOT / "target").glob("*/tyrion") if path.is_file()]
-    if not built:
-        raise SystemExit("walks.py: no tyrion is built")
-    return max(built, key=lambda path: path.stat().st_mtime)
-
-
 def jar(name, major):
     """A database, in a version for the JDK."""
-    if major > 8:
-        return programs.bank(name)[0]
-    if name == "H2":
+    if major == 8 and name == "H2":
         return peers.from_maven_central("h2", H2_OF_8, "com.h2database")
-    if name == "HSQLDB":
-        version, *classifier = HSQLDB_OF_8.split(":", 1)
-        folder = project.BENCH / "peers"
-        project.prepare(["mvn", "-q", "-B", "dependency:copy", f"-DoutputDirectory={folder}",
-                         f"-Dartifact=org.hsqldb:hsqldb:{':'.join([version, *classifier])}"])
-        return folder / f"hsqldb-{version}-jdk8.jar"
+    if major == 8 and name == "HSQLDB":
+        return peers.from_maven_central("hsqldb", HSQLDB_OF_8, "org.hsqldb", "jdk8")
     return programs.bank(name)[0]
 
 
 def command(name, major, seconds):
     """The command line of a program."""
     database, *flags = name.split()
-    flags = COMPILED if flags and flags[0] == "-Xcomp" else ()
+    flags = COMPILED if flags else ()
     java, classes = project.java(major), project.classes(major)
     if name == STORM:
         return [java, "-cp", classes, "tyrion.truth.Truth", "walks", str(seconds), "2",

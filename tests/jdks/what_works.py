@@ -10,7 +10,6 @@ reason below the table. Exit status 1 if there is any.
 """
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -18,7 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from built import ROOT, tyrion
+
 CLASSES = ROOT / "target/java-classes"
 COLUMNS = ["contention", "natives", "trace", "sample", "attach", "walk", "owners", "names",
            "probes"]
@@ -37,17 +37,6 @@ NAMES = {
 
 class No(Exception):
     """What does not work, and why."""
-
-
-def tyrion():
-    """The program to try."""
-    if os.environ.get("TYRION"):
-        return os.environ["TYRION"]
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    built = [path for path in target.glob("*/tyrion") if path.is_file()]
-    if not built:
-        raise SystemExit("what_works.py: no tyrion is built")
-    return str(max(built, key=lambda path: path.stat().st_mtime))
 
 
 class Jdk:

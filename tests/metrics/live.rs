@@ -128,6 +128,10 @@ fn in_trace_mode(jdk: &Jdk) {
     assert_eq!(sum(&last, "tyrion_acquisitions_total", ""), number(taken, "acquisitions"));
     assert_eq!(sum(&last, "tyrion_hold_seconds_total", ""), number(taken, "hold_ns"));
     assert_eq!(taken["hold_is_exact"], true);
+    // A lock is called the same before and after the log has told of all its places.
+    let taken = samples(&last, "tyrion_acquisitions_total").into_keys();
+    let slashed: Vec<&str> = taken.filter(|labels| labels.contains("java/")).collect();
+    assert_eq!(slashed, [""; 0]);
 }
 
 #[test]

@@ -13,16 +13,8 @@ agents=$root/target/agents
 
 fail() { echo "agents.sh: $*" >&2; exit 1; }
 
-# Fetched beside its place, so that an interrupted run leaves no half of a file.
 get() { # name here, group:artifact:version[:type[:classifier]]
-    [ ! -f "$agents/$1" ] || return 0
-    "$root/tests/setup/maven.sh"
-    staging=$agents/.staging.$$
-    rm -rf "$staging"
-    mvn -q -B dependency:copy "-DoutputDirectory=$staging" "-Dartifact=$2" >&2 ||
-        fail "$2 cannot be had"
-    mv "$staging"/*.jar "$agents/$1"
-    rm -rf "$staging"
+    "$root/tests/setup/maven.sh" "$agents/$1" "$2"
 }
 
 mkdir -p "$agents"

@@ -14,16 +14,8 @@ jmc=9.1.0
 
 fail() { echo "judges.sh: $*" >&2; exit 1; }
 
-# Fetched beside its place, so that an interrupted run leaves no half of a file.
 get() { # path here, group:artifact:version
-    [ ! -f "$judges/$1" ] || return 0
-    "$root/tests/setup/maven.sh"
-    staging=$judges/.staging.$$
-    rm -rf "$staging"
-    mvn -q -B dependency:copy "-DoutputDirectory=$staging" "-Dartifact=$2" >&2 ||
-        fail "$2 cannot be had"
-    mv "$staging"/*.jar "$judges/$1"
-    rm -rf "$staging"
+    "$root/tests/setup/maven.sh" "$judges/$1" "$2"
 }
 
 mkdir -p "$judges/jmc"

@@ -25,6 +25,10 @@ pub const CLASSES: [JdkClass; 5] = [
     JdkClass::Thread,
 ];
 
+/// Those of them that get probes beside the JDK's native methods.
+const CLASSES_BESIDE_NATIVES: [JdkClass; 3] =
+    [JdkClass::LockSupport, JdkClass::Synchronizer, JdkClass::LongSynchronizer];
+
 /// The classes that get them on JDK 8 alone, since there they park by themselves. They are not to
 /// be initialized for that: `ForkJoinPool` reads settings then, which the program may make first.
 pub const CLASSES_OF_8: [JdkClass; 2] = [JdkClass::ForkJoinPool, JdkClass::Exchanger];
@@ -44,7 +48,7 @@ impl Extent {
     pub fn classes(self) -> &'static [JdkClass] {
         match self {
             Extent::Whole => &CLASSES,
-            Extent::BesideNatives => &CLASSES[..3],
+            Extent::BesideNatives => &CLASSES_BESIDE_NATIVES,
         }
     }
 }

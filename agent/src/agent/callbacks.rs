@@ -284,14 +284,15 @@ extern "system" fn park_begins_for(env: *mut JNIEnv, _: jclass, nanos: jlong, th
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_parkEnds")]
 extern "system" fn park_ends(env: *mut JNIEnv, _: jclass, thread: Object<'_>) {
     from_probe(env, thread, |contention, java| {
-        let begun_so = contention.virtual_parks_seen_by() == Some(ParkSeenBy::Probes);
+        if hooks::records_parks() {
+            return contention.hooked_park_ends(java, thread, ParkSeenBy::Probes);
+        }
+        let had_natives = contention.virtual_parks_seen_by() == Some(ParkSeenBy::Probes);
         // It may have begun before all parks were left to probes.
-        if begun_so && contention.recorder().is_virtual(java, thread) {
+        if had_natives && contention.recorder().is_virtual(java, thread) {
             contention.hooked_park_ends(java, thread, ParkSeenBy::Probes);
         }
-        if !hooks::records_parks() {
-            contention.park_ends(java, thread);
-        }
+        contention.park_ends(java, thread);
     });
 }
 

@@ -168,10 +168,7 @@ fn extent() -> Extent {
 
 /// Has the JDK's lock classes made anew: with the hook on, with probes of waits.
 fn make_anew(recorder: &Recorder, java: Java) {
-    let classes = extent().classes().iter().copied();
-    classes
-        .filter(|class| gets_probes(recorder, *class))
-        .for_each(|target| retransform(recorder, java, target));
+    targets(recorder).for_each(|target| retransform(recorder, java, target));
     if extent() == Extent::Whole && setup::is_jdk_8(java) {
         waits::CLASSES_OF_8.into_iter().for_each(|target| retransform(recorder, java, target));
     }
@@ -315,7 +312,7 @@ pub fn restore_probes(recorder: &Recorder, probes: &mut Probes, env: *mut JNIEnv
     // Before the look: whoever changes a class from now on leaves its probes there.
     let _ = recorder.ti().set_event(HOOK, true);
     let mut lost = Vec::new();
-    for target in extent().classes().iter().copied().filter(|class| gets_probes(recorder, *class)) {
+    for target in targets(recorder) {
         match setup::find_class(java, target.name()) {
             Ok(class) if has_lost_probes(recorder.ti(), class.get()) => lost.push((target, class)),
             Ok(class) => java.drop_local(class),
@@ -347,13 +344,15 @@ pub fn restore_probes(recorder: &Recorder, probes: &mut Probes, env: *mut JNIEnv
     probes.can_be_lost &= !has_failed;
 }
 
-/// Whether there are probes for a class in this JVM. Those for virtual threads are in a class
-/// that has no others where native methods see parks.
-fn gets_probes(recorder: &Recorder, class: JdkClass) -> bool {
+/// The classes that get probes in this JVM. Those for virtual threads are in one that has no
+/// others where native methods see parks.
+fn targets(recorder: &Recorder) -> impl Iterator<Item = JdkClass> {
     const VIRTUAL_SINCE: u32 = 21;
-    let has_virtual =
-        || recorder.ti().java_release().is_some_and(|release| release >= VIRTUAL_SINCE);
-    extent() == Extent::Whole || class != JdkClass::LockSupport || has_virtual()
+    let has_virtual = recorder.ti().java_release().is_some_and(|it| it >= VIRTUAL_SINCE);
+    let is_whole = extent() == Extent::Whole;
+    let gets_probes =
+        move |class: &JdkClass| is_whole || has_virtual || *class != JdkClass::LockSupport;
+    extent().classes().iter().copied().filter(gets_probes)
 }
 
 /// Whether one of the JDK's lock classes calls no probe of waits any more.

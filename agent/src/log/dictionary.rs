@@ -11,6 +11,7 @@
 
 mod copies;
 mod groups;
+mod methods;
 mod names;
 
 use crate::{
@@ -28,6 +29,7 @@ use crate::{
 use copies::Content;
 pub use groups::within;
 use jvmti_bindings::sys::jvmti::jvmtiFrameInfo;
+use methods::{describe, key_of, role_of};
 use std::{
     collections::{HashMap, HashSet},
     sync::{Arc, Mutex},
@@ -575,40 +577,6 @@ impl Inner {
         if !self.is_outlasted && self.content.as_ref().is_some_and(is_too_much) {
             self.content = None;
         }
-    }
-}
-
-/// What identifies the method of a frame.
-fn key_of(versions: &MethodVersions, frame: &jvmtiFrameInfo) -> MethodKey {
-    (frame.method as usize, versions.of(frame.method))
-}
-
-/// What the JVM tells of a version of a method. Should it become another one meanwhile, its
-/// lines are not known.
-fn describe(
-    ti: Ti,
-    java: Java,
-    versions: &MethodVersions,
-    (method, version): MethodKey,
-) -> Option<MethodInfo> {
-    let method = std::ptr::with_exposed_provenance_mut(method);
-    let mut info = ti.method(java, method).ok()?;
-    if versions.of(method) != version {
-        info.lines.clear();
-    }
-    Some(info)
-}
-
-fn role_of(class: &[u8]) -> Role {
-    const LOCKS: &[u8] = b"Ljava/util/concurrent/locks/";
-    let Some(name) = class.strip_prefix(LOCKS) else { return Role::Caller };
-    match name {
-        b"AbstractQueuedSynchronizer$ConditionObject;"
-        | b"AbstractQueuedLongSynchronizer$ConditionObject;" => Role::Condition,
-        b"LockSupport;" | b"AbstractQueuedSynchronizer;" | b"AbstractQueuedLongSynchronizer;" => {
-            Role::Machinery
-        }
-        _ => Role::Caller,
     }
 }
 

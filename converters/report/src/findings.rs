@@ -37,13 +37,14 @@ pub use collections::CollectorTime;
 pub use delay::{Delay, Delays};
 pub use facts::{LogFacts, processors};
 pub use for_work::ForWork;
-pub use found::{Distributions, Findings, Phase, ThreadBlame, Threads, Timelines};
+pub use found::{Distributions, Findings, Phase, ThreadBlame, Threads, TimeOverRun, Timelines};
 pub use groups::{LockGroups, LockRef, numberless, thread_group};
 pub use histogram::Histogram;
 pub use lives::{all_lives_ns, life};
 pub use other_waits::{OtherWaits, PlaceWaits, PlaceWaker};
 pub use owners::OwnedWait;
 pub use pools::Pool;
+pub use program::ProgramCode;
 pub use sampled::SampledInterval;
 pub use snapshots::{SnapshotRow, Snapshots};
 

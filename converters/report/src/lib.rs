@@ -16,6 +16,7 @@ mod collections;
 pub mod conditions;
 pub mod diff;
 pub mod findings;
+pub mod glance;
 mod options;
 mod own_cpu;
 pub mod render;

@@ -2,7 +2,8 @@
 
 use crate::{
     About, Answer, Findings, ReportOptions, SECTIONS, Section,
-    findings::LogFacts,
+    findings::{LogFacts, ProgramCode},
+    glance::Glance,
     sections::{
         contended::SECTION as CONTENDED, dumps::are_dumps, lines::SECTION as LINES,
         sampled::NO_LOCKS, tree::SECTION as TREE,
@@ -28,6 +29,11 @@ pub struct Report {
     pub options: ReportOptions,
     /// The sections, in the order to show them.
     pub sections: Vec<Shown>,
+    /// What the first screen of the page shows beside the verdict, where nobody picked
+    /// sections and anything is known.
+    pub glance: Option<Glance>,
+    /// Which code is the program's own.
+    pub program: ProgramCode,
     /// What trace mode would add to them, where nobody picked any, in one line; else
     /// each says so itself.
     pub trace_adds: String,
@@ -77,6 +83,8 @@ impl Report {
             damage: damage.iter().map(ToString::to_string).collect(),
             options: options.clone(),
             sections: answers,
+            glance: if sections.is_empty() { Glance::of(findings) } else { None },
+            program: findings.program.clone(),
             trace_adds,
         }
     }

@@ -122,7 +122,8 @@ fn tags(page: &str) -> Vec<String> {
 }
 
 /// What the renderer itself puts into pages.
-const TAGS: [&str; 46] = [
+const TAGS: [&str; 47] = [
+    "path",
     "body",
     "header",
     "p",

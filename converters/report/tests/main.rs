@@ -10,4 +10,5 @@ mod golden;
 mod golden_files;
 mod input;
 mod made;
+mod series;
 mod support;

@@ -4,7 +4,8 @@
 use std::io::Write;
 use tyrion_report::{
     About, Answer, InBrief, Report, ReportOptions, Section, Shown, View,
-    findings::LogFacts,
+    findings::{LogFacts, ProgramCode},
+    glance::{Band, Doing, Glance, GlanceLock, Heat, Most},
     render::html::Flame,
     view::{
         ChainNode, ChainTree, Column, Detail, Node, Part, Row, Table, TableCell, Timeline, Tree,
@@ -69,6 +70,8 @@ pub fn report(sections: Vec<Shown>) -> Report {
         damage: vec!["bank.log: the chunk at byte 8192 is damaged".to_owned()],
         options: ReportOptions::default(),
         sections,
+        glance: None,
+        program: ProgramCode::default(),
         trace_adds: String::new(),
     }
 }
@@ -263,7 +266,7 @@ pub fn sample() -> Report {
     ];
     let sentence = "One lock, Ledger.lock, stands for nine tenths of all the time that threads \
                     waited, and most of that was waited while Audit.step0 held it.";
-    report(vec![
+    let mut report = report(vec![
         shown(&OVERVIEW, vec![Part::Facts(facts), Part::Text(sentence.to_owned())], ""),
         shown(
             &CONTENDED,
@@ -285,7 +288,9 @@ pub fn sample() -> Report {
             ],
             "",
         ),
-    ])
+    ]);
+    report.glance = Some(glance("Ledger.lock (java.lang.Object)", "http-*"));
+    report
 }
 
 /// The same in brief, of a log of contention mode.
@@ -351,9 +356,38 @@ pub fn hostile() -> Report {
     let mut report = report(vec![shown(&CONTENDED, parts, &HOSTILE.concat())]);
     report.notes = all().collect();
     report.damage = all().collect();
+    report.glance = Some(glance(&HOSTILE.concat(), &HOSTILE.concat()));
     let [log] = &mut report.logs[..] else { panic!("one log") };
     (log.log, log.program, log.jvm) = (HOSTILE.concat(), HOSTILE.concat(), HOSTILE.concat());
     report
+}
+
+/// A first screen with these names.
+pub fn glance(lock: &str, thread: &str) -> Glance {
+    let band = |what, ns: [u64; 3]| Band { what, ns: ns.to_vec() };
+    let most = |name: &str, percent| Most { name: name.to_owned(), percent };
+    Glance {
+        start_wall_ns: START_NS,
+        box_ns: 1_000_000_000,
+        lived_ns: vec![2_000_000_000; 3],
+        bands: vec![
+            band(Doing::Lock(0, lock.to_owned()), [0, 500_000_000, 0]),
+            band(Doing::OtherLocks, [0; 3]),
+            band(Doing::Ran, [2_000_000_000, 1_500_000_000, 1_000_000_000]),
+            band(Doing::Idle, [0, 0, 1_000_000_000]),
+        ],
+        stopped_ns: vec![0, 20_000_000, 0],
+        locks: vec![GlanceLock {
+            label: lock.to_owned(),
+            place: Some(0),
+            wait_ns: 500_000_000,
+            hold_ns: Some(700_000_000),
+            over_time_ns: vec![0, 500_000_000, 0],
+            waiter: most(thread, 100),
+            holder: most("main", 67),
+        }],
+        heat: vec![Heat { label: lock.to_owned(), waits: vec![(1, 28, 1), (1, 20, 90)] }],
+    }
 }
 
 /// A flame graph of no size to speak of.

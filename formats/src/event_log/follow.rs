@@ -156,21 +156,33 @@ impl Follower {
         now_ns: u64,
         mut take: impl FnMut(Entry<'_>),
     ) -> Result<Changes, Error> {
+        let changes = self.look(now_ns)?;
+        self.tell(&mut take)?;
+        Ok(changes)
+    }
+
+    /// Looks how far everything was written that refers to definitions.
+    fn look(&mut self, now_ns: u64) -> Result<Changes, Error> {
         self.find_chunks()?;
         if !self.looked {
             self.pass_over_old(now_ns);
         }
-        // What refers to definitions comes first, the definitions last.
         for stream in &mut self.events {
-            stream.look(&self.log.bytes);
+            let superseded = is_superseded(&self.newest, ChunkKind::Events, stream.chunk());
+            stream.look(&self.log.bytes, superseded);
         }
         let changes = self.count(now_ns);
         self.read_state();
+        Ok(changes)
+    }
+
+    /// Reads definitions, and then the records up to where they were looked at.
+    fn tell(&mut self, take: &mut dyn FnMut(Entry<'_>)) -> Result<(), Error> {
         self.find_chunks()?;
         self.read_definitions();
-        self.read_events(&mut take);
+        self.read_events(take);
         self.looked = true;
-        Ok(changes)
+        Ok(())
     }
 
     /// Takes the header up, and the chunks that were carved since the last time.
@@ -282,29 +294,27 @@ impl Follower {
         let Follower { log, definitions, newest, damage, .. } = self;
         let Recording { bytes: source, definitions: known, .. } = log;
         definitions.retain_mut(|stream| {
-            stream.look(source);
-            read_definitions(stream, source, known, damage);
             let superseded = is_superseded(newest, ChunkKind::Definitions, stream.chunk());
-            !stream.is_done(superseded)
+            stream.look(source, superseded);
+            read_definitions(stream, source, known, damage);
+            !stream.is_done()
         });
         self.last_ns = self.last_ns.max(self.log.definitions.last_at_ns);
     }
 
     fn read_events(&mut self, take: &mut dyn FnMut(Entry<'_>)) {
-        let Follower { log, events, newest, damage, last_ns, .. } = self;
+        let Follower { log, events, damage, last_ns, .. } = self;
         // What had ended before this one came is left out once.
         let since_ns = match self.begin {
             Begin::At(since_ns) if !self.looked => since_ns,
             _ => 0,
         };
         events.retain_mut(|stream| {
-            let looked = stream.has_looked();
             read_events(stream, log, since_ns, damage, take);
             if stream.has_read() {
                 *last_ns = stream.now_ns().max(*last_ns);
             }
-            let superseded = is_superseded(newest, ChunkKind::Events, stream.chunk());
-            !(looked && stream.is_done(superseded))
+            !stream.is_done()
         });
     }
 }
@@ -353,3 +363,6 @@ fn read_events(
     }
     stream.advance(events.offset(), events.thread(), events.now_ns());
 }
+
+#[cfg(test)]
+mod tests;

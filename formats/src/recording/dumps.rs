@@ -43,6 +43,9 @@ pub struct DumpedThread {
     pub owner_source: HolderSource,
     /// The locks that it has, as far as the dump tells.
     pub held: Vec<u32>,
+    /// The frame that took each of these, counted from 1 at the innermost one; of one that was
+    /// entered again, the outermost. 0 where the dump does not tell, as of synchronizers.
+    pub held_by_frame: Vec<u32>,
     /// The CPU time since its start.
     pub cpu_ns: Option<u64>,
     /// The time since its start.

@@ -19,6 +19,8 @@ pub(super) struct Resolved {
     pub(super) reenters: bool,
     pub(super) lock: Option<RawLock>,
     pub(super) held: Vec<RawLock>,
+    /// The frame that took each of these, from 1; 0 if that is not known.
+    pub(super) held_by_frame: Vec<u32>,
     /// The places of the threads that have it: several only where it is inferred.
     pub(super) owners: Vec<usize>,
     pub(super) source: HolderSource,
@@ -121,7 +123,7 @@ impl StackReader<'_> {
             // What a running thread says that it is parking for is what it had parked for.
             _ => {}
         }
-        it.held = self.held(&it);
+        (it.held, it.held_by_frame) = self.held(&it).into_iter().unzip();
         it
     }
 
@@ -212,15 +214,21 @@ impl StackReader<'_> {
     }
 
     /// What it holds: not what it waits for, be it to enter, or to be notified, though the
-    /// frame that did says "locked".
-    fn held(&self, it: &Resolved) -> Vec<RawLock> {
+    /// frame that did says "locked". Each with the outermost frame that says so.
+    fn held(&self, it: &Resolved) -> Vec<(RawLock, u32)> {
         let is_monitor_wait = matches!(it.kind, Some(WaitKind::Monitor | WaitKind::ObjectWait));
-        let (mut held, mut known) = (Vec::new(), HashSet::new());
-        let locked = self.thread.locked.iter().map(|(_, lock)| lock);
-        for lock in locked.chain(&self.thread.owned) {
+        let mut held: Vec<(RawLock, u32)> = Vec::new();
+        let mut known: HashMap<&RawLock, usize> = HashMap::new();
+        let locked = self.thread.locked.iter().map(|(frames, lock)| (lock, *frames as u32));
+        for (lock, frame) in locked.chain(self.thread.owned.iter().map(|lock| (lock, 0))) {
             let is_waited = is_monitor_wait && it.lock.as_ref() == Some(lock);
-            if !is_waited && known.insert(lock) {
-                held.push(lock.clone());
+            if is_waited {
+                continue;
+            }
+            let at = *known.entry(lock).or_insert(held.len());
+            match held.get_mut(at) {
+                Some((_, outermost)) => *outermost = frame.max(*outermost),
+                None => held.push((lock.clone(), frame)),
             }
         }
         held

@@ -131,6 +131,7 @@ impl DumpWriter {
             owners,
             owner_source: found.source,
             held: held?,
+            held_by_frame: found.held_by_frame,
             cpu_ns: thread.cpu_ns,
             elapsed_ns: thread.elapsed_ns,
         })

@@ -16,14 +16,19 @@ USUAL = ("HSQLDB", "Derby", programs.BROKER, programs.INDEXER, programs.SHOP)
 
 def tables(choice):
     most, _, seconds = choice.numbers((MOST_PAIRS, 0, 3), (2, 0, 1))
+    subjects = prepared(choice)
+    tools = switches(choice.variants)
+    for major, name in subjects:
+        yield table(name, major, tools, most, seconds)
+
+
+def prepared(choice):
+    """JDKs and programs: what was asked for, or the usual ones."""
     majors = pick(choice.majors, MAJORS, "JDK") if choice.majors else MAJORS[:1]
     names = pick(choice.databases or USUAL, programs.NAMES, "program")
     project.prepare_java(majors)
     programs.prepare(names)
-    tools = switches(choice.variants)
-    for major in majors:
-        for name in names:
-            yield table(name, major, tools, most, seconds)
+    return [(major, name) for major in majors for name in names]
 
 
 def table(name, major, tools, most, seconds):

@@ -5,10 +5,8 @@ counts from when each was due: one that waits for those before it is not left ou
 """
 
 import project
-from choice import pick
 from figures import Table, interval_text, median, ratios
-import programs
-from sections.applications import MAJORS, USUAL
+from sections.applications import prepared
 from switched import Running, pairs, quantile_ms, switches
 
 # Of what the program does when nothing limits it.
@@ -18,14 +16,10 @@ QUANTILES = ("p50_ns", "p99_ns", "p999_ns")
 
 def tables(choice):
     count, _, seconds = choice.numbers((12, 0, 5), (2, 0, 1))
-    majors = pick(choice.majors, MAJORS, "JDK") if choice.majors else MAJORS[:1]
-    names = pick(choice.databases or USUAL, programs.NAMES, "program")
-    project.prepare_java(majors)
-    programs.prepare(names)
+    subjects = prepared(choice)
     tools = switches(choice.variants)
-    for major in majors:
-        for name in names:
-            yield table(name, major, tools, count, seconds)
+    for major, name in subjects:
+        yield table(name, major, tools, count, seconds)
 
 
 def table(name, major, tools, count, seconds):

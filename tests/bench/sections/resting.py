@@ -4,24 +4,18 @@ The agent's probes are there from the start of the JVM on, so each run is a JVM 
 differ among themselves, and the interval says by how much.
 """
 
-import programs
 import project
-from choice import pick
 from figures import Table, interleaved, interval_text, median, ratios
-from sections.applications import MAJORS, USUAL
+from sections.applications import prepared
 from switched import MODES, NOBODY, Running, loaded
 
 
 def tables(choice):
     rounds, _, seconds = choice.numbers((9, 0, 3), (1, 0, 1))
-    majors = pick(choice.majors, MAJORS, "JDK") if choice.majors else MAJORS[:1]
-    names = pick(choice.databases or USUAL, programs.NAMES, "program")
-    project.prepare_java(majors)
-    programs.prepare(names)
+    subjects = prepared(choice)
     tools = [loaded(name, options) for name, options in MODES.items()]
-    for major in majors:
-        for name in names:
-            yield table(name, major, tools, rounds, seconds)
+    for major, name in subjects:
+        yield table(name, major, tools, rounds, seconds)
 
 
 def table(name, major, tools, rounds, seconds):

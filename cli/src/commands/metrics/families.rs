@@ -202,8 +202,9 @@ fn holds(seen: &FamilySource<'_>, log: &Recording, all: &LockTotals) -> Vec<Fami
     let count = |_: &str, sums: &LockTotals| {
         (sums.acquisitions != 0).then_some(MetricValue::Count(sums.acquisitions))
     };
+    // The end of a hold may be told when the lock is called otherwise than before.
     let time = |_: &str, sums: &LockTotals| {
-        (sums.acquisitions != 0).then_some(MetricValue::Ns(sums.held_ns))
+        (sums.acquisitions != 0 || sums.held_ns != 0).then_some(MetricValue::Ns(sums.held_ns))
     };
     let help = "Acquisitions of locks, contended or not, by lock and kind.";
     let mut families = vec![

@@ -147,7 +147,8 @@ pub(super) fn label_hash(log: &Recording, group: &Group) -> (u64, u64) {
 impl Locks<'_> {
     /// A name of the log as it is shown.
     pub(super) fn shown(&self, name: &str) -> String {
-        if self.known.table.is_plain() {
+        // A log that has only begun is plain until it tells of a place.
+        if self.known.table.is_plain() && self.style == Style::Short {
             return name.to_owned();
         }
         match self.style {

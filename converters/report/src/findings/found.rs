@@ -35,6 +35,8 @@ pub struct Findings<'a> {
     pub phases: Vec<Phase>,
     /// Waits over time.
     pub timelines: Timelines,
+    /// What the threads' time went into, over time.
+    pub time_use: TimeOverRun,
     /// Waits of at least the threshold of their log.
     pub delays: Delays,
     /// Waits that are for no lock.
@@ -143,6 +145,27 @@ pub struct Timelines {
     /// Of the threads with the most wait, most first: thread of the profile and
     /// boxes.
     pub threads: Vec<(u32, Vec<u64>)>,
+}
+
+/// What the threads' time went into, in boxes of [`Axis::box_ns`], in ns; as [`Phase`] has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TimeOverRun {
+    /// How long they lived.
+    pub lived_ns: Vec<u64>,
+    /// How long they waited for something to happen.
+    pub idle_ns: Vec<u64>,
+    /// How long of that they were kept from work.
+    pub withheld_ns: Vec<u64>,
+    /// How long they waited for each of the lock groups that cost most, most first.
+    pub worst: Vec<(u32, Vec<u64>)>,
+    /// The same of all other locks.
+    pub other_locks_ns: Vec<u64>,
+    /// How long the garbage collector had a program's threads stopped; all zeros where
+    /// no log tells.
+    pub stopped_ns: Vec<u64>,
+    /// How many waits ended in each box, by the power of two of their durations, for each row
+    /// of [`Timelines::locks`] and for all other locks: box, shortest duration in ns, waits.
+    pub waits: Vec<Vec<(usize, u64, u32)>>,
 }
 
 /// The threads of the logs that the filter lets through.

@@ -4,7 +4,8 @@ use super::{
     axis::Clock,
     busy::{GroupTimes, SpentTime},
     found::Threads,
-    pass::{Job, Sums, ThreadTally, is_jvms},
+    pass::{Job, Sums, ThreadTally, Use, is_jvms},
+    ranks::BANDS,
     spans::within_parts,
 };
 use std::collections::{HashMap, HashSet};
@@ -35,7 +36,6 @@ pub(super) fn add(
     let pending = add_pending(job, sums, threads);
     let log = job.log;
     let clock = Clock::new(log, job.axis);
-    let grid = job.axis.phases();
     let recorded = log.recorded_waits();
     let threads_of_log = log.definitions().threads().iter();
     // The one without a Java id stands for all virtual threads in trace mode.
@@ -56,7 +56,7 @@ pub(super) fn add(
         for (from_ns, to_ns) in within_parts(&recorded, (from_ns, to_ns)) {
             let (from_ns, to_ns) = (clock.at(from_ns), clock.at(to_ns));
             lived_ns = lived_ns.saturating_add(to_ns.saturating_sub(from_ns));
-            sums.lived.add_span(&grid, from_ns, to_ns);
+            sums.used.add_span(Use::Lived, from_ns, to_ns);
         }
         threads.lived_ns = threads.lived_ns.saturating_add(lived_ns);
         let mut spent = tallies.get(id as usize).map_or(SpentTime::default(), ThreadTally::spent);
@@ -69,7 +69,6 @@ pub(super) fn add(
 fn add_pending(job: &Job<'_>, sums: &mut Sums, threads: &mut Threads) -> HashMap<u32, SpentTime> {
     let log = job.log;
     let clock = Clock::new(log, job.axis);
-    let grid = job.axis.phases();
     let recorded = log.recorded_waits();
     let mut of_threads: HashMap<u32, SpentTime> = HashMap::new();
     for pending in log.pending().iter().filter(|pending| job.wants(pending.thread)) {
@@ -89,9 +88,9 @@ fn add_pending(job: &Job<'_>, sums: &mut Sums, threads: &mut Threads) -> HashMap
         if job.is_idle(pending) {
             let is_withheld = job.is_withheld(pending.kind, pending.stack, pending.lock);
             for (from_ns, to_ns) in spans {
-                sums.idle.add_span(&grid, from_ns, to_ns);
+                sums.used.add_span(Use::Idle, from_ns, to_ns);
                 if is_withheld {
-                    sums.withheld.add_span(&grid, from_ns, to_ns);
+                    sums.used.add_span(Use::Withheld, from_ns, to_ns);
                 }
                 *spent += SpentTime { idle_ns: to_ns.saturating_sub(from_ns), contended_ns: 0 };
             }
@@ -99,11 +98,13 @@ fn add_pending(job: &Job<'_>, sums: &mut Sums, threads: &mut Threads) -> HashMap
             && job.filter.kinds.contains(pending.kind)
             && lock.is_none_or(|regex| Names(log).lock_matches(regex, pending.lock))
         {
+            let lock = job.ids.lock(pending.lock).map(|lock| job.groups.of(lock));
+            let band = lock.map_or(BANDS as u8 - 1, |group| job.ranks.band(group));
             let mut all_ns = 0u64;
             for (from_ns, to_ns) in spans {
                 let waited_ns = to_ns.saturating_sub(from_ns);
                 all_ns = all_ns.saturating_add(waited_ns);
-                sums.contended.add_span(&grid, from_ns, to_ns);
+                sums.used.add_span(Use::Contended(band), from_ns, to_ns);
             }
             // Not one that began after what is looked at.
             threads.pending += u64::from(all_ns != 0);

@@ -1,7 +1,9 @@
 //! One pass over a log's events and cells.
 
+mod heat;
 mod rest;
 mod sums;
+mod time_use;
 mod worker;
 
 use super::{
@@ -12,7 +14,7 @@ use super::{
     groups::{LockGroups, ThreadGroups, thread_group},
     owners::Owners,
     pauses::PauseTimes,
-    ranks::{NONE, Ranks, shows},
+    ranks::{BANDS, NONE, Ranks, shows},
 };
 use std::{
     collections::HashMap,
@@ -22,6 +24,7 @@ use std::{
     },
 };
 pub(super) use sums::{Blames, Sums};
+pub(super) use time_use::Use;
 use tyrion_formats::{Recording, ThreadDef};
 use tyrion_model::{
     aggregate::LogIds, describe::Names, filter::Filter, pass::Question, withheld::Withheld,
@@ -185,6 +188,8 @@ struct SitePlan {
     distribution: u16,
     /// Its row of the locks' timeline.
     row: u8,
+    /// Its band of the picture of the threads' time; [`BANDS`] if it is no wait for a lock.
+    band: u8,
     count: Count,
     /// Whether its waits are shown: what `count` says, at hand.
     shown: bool,
@@ -288,14 +293,14 @@ impl<'a> Job<'a> {
     /// What nobody asks for is counted where nobody looks.
     fn nothing(&self) -> SitePlan {
         let (distribution, row) =
-            (self.ranks.distributions.len() as u16 + 1, self.ranks.groups.len() as u8);
-        SitePlan { distribution, row, count: Count::Nothing, shown: false }
+            (self.ranks.distributions.len() as u16 + 1, self.ranks.groups.len() as u8 + 1);
+        SitePlan { distribution, row, band: BANDS as u8, count: Count::Nothing, shown: false }
     }
 
     fn sites(&self) -> Vec<SitePlan> {
         let definitions = self.log.definitions();
-        let no_row = self.ranks.groups.len() as u8;
-        let mut rows = vec![no_row; self.groups.len()];
+        let other = self.ranks.groups.len() as u8;
+        let mut rows = vec![other; self.groups.len()];
         for (&group, row) in self.ranks.groups.iter().zip(0..) {
             rows[group as usize] = row;
         }
@@ -318,7 +323,10 @@ impl<'a> Job<'a> {
             plan.shown = plan.count.is_shown();
             if let Some((_, lock, kind)) = known {
                 let group = self.groups.of(lock);
-                plan.row = rows.get(group as usize).copied().unwrap_or(no_row);
+                plan.row = rows.get(group as usize).copied().unwrap_or(other);
+                if plan.count == Count::Contention {
+                    plan.band = self.ranks.band(group);
+                }
                 plan.distribution =
                     self.ranks.distributions.get(&(group, kind)).copied().unwrap_or(0);
             }

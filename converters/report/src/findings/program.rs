@@ -41,6 +41,11 @@ impl ProgramCode {
         ProgramCode { named, ..ProgramCode::default() }
     }
 
+    /// Whether anything tells which it is.
+    pub fn is_known(&self) -> bool {
+        !self.named.is_empty() || !self.mains.is_empty()
+    }
+
     /// The innermost frame of the program's own code among these, which are written like
     /// `com.acme.Foo.bar(Foo.java:12)`, innermost first.
     pub fn frame<'f>(&self, frames: &'f [String]) -> Option<&'f str> {
@@ -61,6 +66,11 @@ impl ProgramCode {
             outer.filter(|it| class_of(it).is_some_and(|it| self.score(it).is_some()));
         let caller = callers.find(|caller| method(caller) != method(own));
         Some(caller.map_or_else(|| own.to_owned(), |caller| format!("{own} < {caller}")))
+    }
+
+    /// Whether a frame is of it.
+    pub fn is_own(&self, frame: &str) -> bool {
+        class_of(frame).is_some_and(|class| self.score(class).is_some())
     }
 
     /// Whether a thread with these frames runs the program's own code and nobody else's, and

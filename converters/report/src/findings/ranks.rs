@@ -9,6 +9,8 @@ use tyrion_wire::WaitKind;
 const MAX_DISTRIBUTIONS: usize = 2_000;
 /// The most rows in a timeline.
 const MAX_ROWS: usize = 200;
+/// The bands of the picture of the threads' time: the worst locks, and the others together.
+pub(super) const BANDS: usize = 4;
 /// Stands for what is not shown.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -32,6 +34,8 @@ pub(super) struct Ranks {
     pub(super) groups: Vec<u32>,
     /// The threads of the timeline, by their ids in the profile.
     pub(super) threads: Vec<u32>,
+    /// The lock groups that threads waited for longest to take.
+    pub(super) worst: Vec<u32>,
 }
 
 impl Ranks {
@@ -43,6 +47,7 @@ impl Ranks {
     ) -> Ranks {
         let mut kinds: HashMap<(u32, WaitKind), u64> = HashMap::new();
         let mut of_group = vec![0u64; groups.len()];
+        let mut contended = vec![0u64; groups.len()];
         let mut of_thread = vec![0u64; profile.threads.len()];
         for wait in profile.waits.iter().filter(|wait| shows(filter, wait.kind)) {
             let group = groups.of(wait.lock);
@@ -55,6 +60,10 @@ impl Ranks {
             for sum in sums.into_iter().flatten() {
                 *sum = sum.saturating_add(wait.wait_ns);
             }
+            let sum = contended.get_mut(group as usize).filter(|_| wait.kind.is_contention());
+            if let Some(sum) = sum {
+                *sum = sum.saturating_add(wait.wait_ns);
+            }
         }
         let mut kinds: Vec<_> = kinds.into_iter().collect();
         kinds.sort_unstable_by_key(|(key, ns)| (Reverse(*ns), *key));
@@ -65,7 +74,13 @@ impl Ranks {
             distributions: numbered.map(|((key, _), number)| (key, number)).collect(),
             groups: hottest(&of_group, rows),
             threads: hottest(&of_thread, rows),
+            worst: hottest(&contended, BANDS - 1),
         }
+    }
+
+    /// The band of a lock group: its place among the worst, or that of all others.
+    pub(super) fn band(&self, group: u32) -> u8 {
+        self.worst.iter().position(|worst| *worst == group).unwrap_or(BANDS - 1) as u8
     }
 }
 

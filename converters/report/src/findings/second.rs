@@ -2,23 +2,23 @@
 //! shown is counted, and memory does not grow with what was recorded.
 
 use super::{
-    axis::{Axis, Series},
+    axis::{Axis, Clock, Series},
     busy::GroupTimes,
     chains::{ChainSearch, MOST},
     collections::CollectorSums,
     delay::{Delay, Delays},
     for_work::ForWork,
-    found::{Distributions, Findings, Phase, ThreadBlame, Threads, Timelines},
+    found::{Distributions, Findings, Phase, ThreadBlame, Threads, TimeOverRun, Timelines},
     groups::{LockGroups, ThreadGroups},
     histogram::{self, Histogram},
     lives,
     near_misses::NearMissSearch,
     other_waits::OtherWaits,
     owners::AllOwners,
-    pass::{self, Blames},
+    pass::{self, Blames, Use},
     pauses, pools,
     program::ProgramCode,
-    ranks::Ranks,
+    ranks::{BANDS, Ranks},
     sampled::{self, Sampling},
     short_names::ShortNames,
     snapshots::{SnapshotQuestion, SnapshotSums},
@@ -114,6 +114,7 @@ pub(super) fn find<'a>(
         distributions: distributions(&ranks, &sums),
         phases: phases(&axis, &sums),
         timelines: timelines(&axis, &ranks, &sums),
+        time_use: time_use(&ranks, &sums, stopped(logs, &axis, all_pauses.len())),
         thread_blames: thread_blames(&names, &sums.blames),
         owned_waits,
         delays: delays.finish(),
@@ -198,8 +199,13 @@ fn distributions(ranks: &Ranks, sums: &pass::Sums) -> Distributions {
 
 fn phases(axis: &Axis, sums: &pass::Sums) -> Vec<Phase> {
     let grid = axis.phases();
-    let series = [&sums.lived, &sums.idle, &sums.contended, &sums.withheld];
-    let series = series.map(|series| series.sums(&grid));
+    let of = |what: Use| sums.used.of_phases(what);
+    let contended = (0..BANDS as u8)
+        .map(|band| of(Use::Contended(band)))
+        .fold(vec![0u64; grid.len()], |sum, more| {
+            sum.iter().zip(more).map(|(sum, more)| sum.saturating_add(more)).collect()
+        });
+    let series = [of(Use::Lived), of(Use::Idle), contended, of(Use::Withheld)];
     let phase = |step: usize| {
         let (start_ns, end_ns) = grid.bounds(step);
         let duration_ns = end_ns.saturating_sub(start_ns);
@@ -220,6 +226,37 @@ fn timelines(axis: &Axis, ranks: &Ranks, sums: &pass::Sums) -> Timelines {
         locks: rows(&ranks.groups, &sums.locks),
         threads: rows(&ranks.threads, &sums.threads),
     }
+}
+
+fn time_use(ranks: &Ranks, sums: &pass::Sums, stopped_ns: Vec<u64>) -> TimeOverRun {
+    let of = |what: Use| sums.used.of_boxes(what);
+    TimeOverRun {
+        lived_ns: of(Use::Lived),
+        idle_ns: of(Use::Idle),
+        withheld_ns: of(Use::Withheld),
+        worst: ranks
+            .worst
+            .iter()
+            .map(|&lock| (lock, of(Use::Contended(ranks.band(lock)))))
+            .collect(),
+        other_locks_ns: of(Use::Contended(BANDS as u8 - 1)),
+        stopped_ns,
+        waits: (0..=ranks.groups.len()).map(|row| sums.heat.of(row)).collect(),
+    }
+}
+
+/// How long the garbage collector had all threads stopped, by box, of those programs
+/// in which it did.
+fn stopped(logs: &[Recording], axis: &Axis, programs: usize) -> Vec<u64> {
+    let grid = axis.boxes();
+    let mut sums = Series::new(&grid);
+    for log in logs {
+        let clock = Clock::new(log, axis);
+        for pause in log.collections() {
+            sums.add_span(&grid, clock.at(pause.start_ns), clock.at(pause.end_ns));
+        }
+    }
+    sums.sums(&grid).iter().map(|ns| ns / programs.max(1) as u64).collect()
 }
 
 fn thread_blames(groups: &ThreadGroups, blames: &Blames) -> Vec<ThreadBlame> {

@@ -7,6 +7,8 @@
 mod chains;
 mod escape;
 mod flames;
+mod glance;
+mod heatmap;
 mod table;
 mod timeline;
 mod tree;
@@ -14,7 +16,7 @@ mod tree;
 pub use flames::Flame;
 
 use crate::view::Part;
-use crate::{Report, Shown, cells::shown, findings::LogFacts};
+use crate::{About, Report, Shown, cells::shown, findings::LogFacts};
 use escape::{breakable, escape};
 use std::{
     borrow::Cow,
@@ -25,12 +27,13 @@ use tyrion_model::{harmless, units};
 
 const STYLE: &str = include_str!("html/page.css");
 /// The script: one function, in the order in which its parts need each other.
-const SCRIPT: [&str; 5] = [
+const SCRIPT: [&str; 6] = [
     "(function () {\n  'use strict';\n  document.documentElement.classList.add('js');\n  \
      const id = name => document.getElementById(name);\n  \
      const all = selector => [...document.querySelectorAll(selector)];\n",
     include_str!("html/page.js"),
     include_str!("html/graph.js"),
+    include_str!("html/heat.js"),
     include_str!("html/filter.js"),
     "})();\n",
 ];
@@ -136,7 +139,9 @@ fn navigation(page: &mut String, report: &Report, flames: &[Flame]) -> fmt::Resu
     write!(page, "<nav aria-label=\"Sections\">\n<ul>")?;
     let sections = report.drawn().map(|shown| (shown.section.name, shown.section.title));
     let graphs = (!flames.is_empty()).then_some((flames::ID, flames::TITLE));
-    for (id, title) in sections.chain(graphs) {
+    let has_heat = report.glance.as_ref().is_some_and(|glance| !glance.heat.is_empty());
+    let heat = has_heat.then_some((heatmap::ID, heatmap::TITLE));
+    for (id, title) in sections.chain(heat).chain(graphs) {
         write!(page, "<li><a href=\"#{}\">{}</a></li>", escape(id), escape(title))?;
     }
     write!(
@@ -157,13 +162,26 @@ fn navigation(page: &mut String, report: &Report, flames: &[Flame]) -> fmt::Resu
 
 fn main(page: &mut String, report: &Report, flames: &[Flame]) -> fmt::Result {
     writeln!(page, "<main id=\"main\" tabindex=\"-1\">")?;
-    for shown in report.drawn() {
+    let mut drawn = report.drawn().peekable();
+    // The verdict and the picture beside it are the first screen.
+    if let Some(glance) = &report.glance {
+        writeln!(page, "<div class=screen>")?;
+        if let Some(verdict) = drawn.next_if(|shown| shown.section.about == About::Verdict) {
+            section(page, verdict, report.lacking(verdict))?;
+        }
+        glance::write(page, glance)?;
+        writeln!(page, "</div>")?;
+    }
+    for shown in drawn {
         section(page, shown, report.lacking(shown))?;
     }
     if !report.trace_adds.is_empty() {
         writeln!(page, "<p class=\"lacking\">{}</p>", escape(&report.trace_adds))?;
     }
-    flames::write(page, flames)?;
+    if let Some(glance) = &report.glance {
+        heatmap::write(page, glance)?;
+    }
+    flames::write(page, flames, &report.program)?;
     write!(page, "</main>\n<script>\n{}</script>\n</body>\n</html>\n", SCRIPT.concat())
 }
 

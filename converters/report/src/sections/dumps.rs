@@ -64,6 +64,12 @@ pub struct DumpFindings {
     /// Where they wait for something that is no lock.
     #[serde(skip)]
     pub(crate) waiting: Vec<StatePlace>,
+    /// Groups of threads that were all at work in all dumps, those at tasks of a pool first.
+    #[serde(skip)]
+    pub(crate) full: Vec<FullGroup>,
+    /// Whether there are virtual threads that the last dump does not show.
+    #[serde(skip)]
+    pub(crate) lacks_virtual: bool,
 }
 
 /// Threads at one place.
@@ -72,6 +78,17 @@ pub(crate) struct StatePlace {
     pub(crate) place: String,
     pub(crate) count: u64,
     pub(crate) threads: Vec<String>,
+}
+
+/// A group of threads that were all at work in all dumps.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct FullGroup {
+    pub(crate) group: String,
+    pub(crate) count: u64,
+    /// Where one of them is, by the program's own method if there is one.
+    pub(crate) place: String,
+    /// Whether a pool gives them tasks.
+    pub(crate) is_pool: bool,
 }
 
 /// Threads in a state.
@@ -131,6 +148,9 @@ pub struct BlockedOn {
     pub threads: Vec<String>,
     /// Where they wait.
     pub places: Vec<String>,
+    /// The waiters of all dumps together.
+    #[serde(skip)]
+    pub(crate) in_all_dumps: u64,
     /// Who has it; empty if that is not known.
     pub holders: Vec<DumpHolder>,
 }
@@ -144,8 +164,13 @@ pub struct DumpHolder {
     pub state: &'static str,
     /// Where.
     pub place: String,
+    /// Where it took the lock; empty if that is not known.
+    pub took: String,
     /// The class of what it waits for itself; empty if it does not.
     pub waits_for: String,
+    /// Whether it waits for whatever comes in.
+    #[serde(skip)]
+    pub(crate) takes_input: bool,
     /// Whether it waits for a lock.
     pub is_blocked: bool,
     /// Whether it waits for something else, without a limit of time.
@@ -178,6 +203,28 @@ pub struct WaitingCrowd {
     pub of_group: u64,
     /// How many of these are idle.
     pub idle_of_group: u64,
+    /// How many of them stood there in all dumps.
+    #[serde(skip)]
+    pub(crate) unmoved: u64,
+    /// The program's own method in their stacks; empty if that is `place`, or not known.
+    #[serde(skip)]
+    pub(crate) own: String,
+    /// Whether they wait for room in a queue.
+    #[serde(skip)]
+    pub(crate) puts: bool,
+    /// Whether they wait until others come to the same point.
+    #[serde(skip)]
+    pub(crate) meets: bool,
+    /// Whether a pool runs them.
+    #[serde(skip)]
+    pub(crate) is_task: bool,
+    /// Of their group, who is at work in the method in which they wait, in all dumps.
+    #[serde(skip)]
+    pub(crate) mate: Option<DumpHolder>,
+    /// Whether they wait for a result, or called much before they waited. Who does neither may
+    /// wait for work.
+    #[serde(skip)]
+    pub(crate) asks: bool,
     /// Names; ten at most.
     pub names: Vec<String>,
     /// Of a pool: who seems to have its objects in the last dump. That is inferred, so that

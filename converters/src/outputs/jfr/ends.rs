@@ -56,7 +56,7 @@ mod tests {
         assert_eq!(ends.beginning(2, 150, 10), 150, "of another type");
         assert_eq!(ends.beginning(1, 150, 1), 151);
         assert_eq!(ends.beginning(1, 150, 10), 151, "until 161");
-        assert_eq!(ends.beginning(1, 152, 8), 153, "after the third");
-        assert_eq!(ends.beginning(1, 140, 21), 141, "not with the fourth");
+        assert_eq!(ends.beginning(1, 152, 8), 154, "after the third, and not with the fourth");
+        assert_eq!(ends.beginning(1, 140, 21), 142, "not with the fourth, nor the fifth");
     }
 }

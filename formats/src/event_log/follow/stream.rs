@@ -19,6 +19,8 @@ pub(super) struct ChunkStream {
     thread: u32,
     now_ns: u64,
     looked: bool,
+    /// Another chunk went on where this one had ended, before the last look.
+    superseded: bool,
     /// What comes cannot be read.
     torn: bool,
 }
@@ -35,7 +37,8 @@ pub(super) fn refresh(chunk: &mut ChunkRef, source: &Bytes) {
 impl ChunkStream {
     pub(super) fn new(chunk: ChunkRef) -> ChunkStream {
         let (thread, now_ns) = (chunk.thread, chunk.first_ns);
-        ChunkStream { chunk, read: 0, thread, now_ns, looked: false, torn: false }
+        let (looked, superseded, torn) = Default::default();
+        ChunkStream { chunk, read: 0, thread, now_ns, looked, superseded, torn }
     }
 
     pub(super) fn chunk(&self) -> &ChunkRef {
@@ -50,14 +53,11 @@ impl ChunkStream {
         self.now_ns
     }
 
-    /// Looks how far it was written.
-    pub(super) fn look(&mut self, source: &Bytes) {
+    /// Looks how far it was written. That it is `superseded` has to be known before: what
+    /// was written between this and that would be missed.
+    pub(super) fn look(&mut self, source: &Bytes, superseded: bool) {
         refresh(&mut self.chunk, source);
-        self.looked = true;
-    }
-
-    pub(super) fn has_looked(&self) -> bool {
-        self.looked
+        (self.looked, self.superseded) = (true, superseded);
     }
 
     pub(super) fn has_read(&self) -> bool {
@@ -110,8 +110,8 @@ impl ChunkStream {
 
     /// Whether nothing more will come. A chunk that is sealed or superseded is
     /// not appended to.
-    pub(super) fn is_done(&self, superseded: bool) -> bool {
-        let ended = (self.chunk.sealed || superseded) && self.chunk.whole;
-        self.torn || ended && self.read >= self.chunk.committed
+    pub(super) fn is_done(&self) -> bool {
+        let ended = (self.chunk.sealed || self.superseded) && self.chunk.whole;
+        self.torn || self.looked && ended && self.read >= self.chunk.committed
     }
 }

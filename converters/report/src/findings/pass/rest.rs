@@ -3,6 +3,7 @@
 use super::{
     super::{busy::SpentTime, delay::Delay},
     Count,
+    time_use::Use,
     worker::DelayVisitor,
 };
 use tyrion_formats::{Event, Noted};
@@ -40,17 +41,17 @@ impl DelayVisitor<'_, '_> {
                 *sum = sum.saturating_add(long_enough(bucket, waits, min_ns));
             }
         }
-        let (phases, boxes) = (sums.phases, sums.boxes);
+        let boxes = sums.boxes;
         let from_ns = self.clock.exact(cell.first_ns);
         let span = (from_ns, from_ns + i128::from(last_ns - cell.first_ns));
         if !is_timed {
             return;
         }
         if site.count.is_idle() && wanted.lives {
-            sums.idle.add_spread(&phases, span, cell.sum_ns);
+            sums.used.add_spread(Use::Idle, span, cell.sum_ns);
         }
         if site.count.is_withheld() && taken && wanted.lives {
-            sums.withheld.add_spread(&phases, span, cell.sum_ns);
+            sums.used.add_spread(Use::Withheld, span, cell.sum_ns);
         }
         if let Some(tally) = self.threads.get(cell.thread as usize).filter(|_| wanted.lives) {
             let idle = site.count.is_idle() && self.window.holds(middle_ns);
@@ -61,8 +62,13 @@ impl DelayVisitor<'_, '_> {
             });
         }
         if shown {
+            let in_box = boxes.step(self.clock.at(middle_ns));
+            for (bucket, &waits) in cell.histogram.iter().enumerate() {
+                let waits = long_enough(bucket, waits, min_ns) as u32;
+                sums.heat.count(in_box, site.row, bucket_floor_ns(bucket), waits);
+            }
             if site.count == Count::Contention && wanted.lives {
-                sums.contended.add_spread(&phases, span, cell.sum_ns);
+                sums.used.add_spread(Use::Contended(site.band), span, cell.sum_ns);
             }
             let rows = [
                 Some(&mut sums.all),

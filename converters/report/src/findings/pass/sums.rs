@@ -1,10 +1,14 @@
 //! What is summed over all logs.
 
-use super::super::{
-    axis::{Axis, Grid, Series},
-    delay::Delay,
-    histogram,
-    ranks::Ranks,
+use super::{
+    super::{
+        axis::{Axis, Grid, Series},
+        delay::Delay,
+        histogram,
+        ranks::Ranks,
+    },
+    heat::Heat,
+    time_use::TimeUse,
 };
 use std::collections::HashMap;
 use tyrion_wire::cell::BUCKETS;
@@ -21,14 +25,13 @@ pub(in super::super) struct Sums {
     pub(in super::super) counts: Vec<u64>,
     /// Folded waits by distribution and power of two.
     pub(in super::super) folded: Vec<[u64; BUCKETS]>,
-    /// By phase.
-    pub(in super::super) lived: Series,
-    pub(in super::super) idle: Series,
-    pub(in super::super) contended: Series,
-    pub(in super::super) withheld: Series,
+    /// What threads did with their time.
+    pub(in super::super) used: TimeUse,
+    /// By row of the locks' timeline, one for all other locks, and one of no meaning.
+    pub(in super::super) heat: Heat,
     /// By box.
     pub(in super::super) all: Series,
-    /// By row of the locks' timeline, and one more row of no meaning.
+    /// The same rows.
     pub(super) rows: Vec<u64>,
     pub(in super::super) locks: Vec<Series>,
     pub(in super::super) threads: Vec<Series>,
@@ -40,17 +43,14 @@ impl Sums {
         let (phases, boxes) = (axis.phases(), axis.boxes());
         // One for the rest, and one for what is not shown.
         let distributions = ranks.distributions.len() + 2;
-        let of_phases = || Series::new(&phases);
         let of_boxes = |rows: usize| vec![Series::new(&boxes); rows];
         Sums {
             counts: vec![0; distributions * histogram::LEN],
             folded: vec![[0; BUCKETS]; distributions],
-            lived: of_phases(),
-            idle: of_phases(),
-            contended: of_phases(),
-            withheld: of_phases(),
+            used: TimeUse::new(axis),
             all: Series::new(&boxes),
-            rows: vec![0; (ranks.groups.len() + 1) * boxes.len()],
+            heat: Heat::new(&boxes, ranks.groups.len() + 2),
+            rows: vec![0; (ranks.groups.len() + 2) * boxes.len()],
             locks: of_boxes(ranks.groups.len()),
             threads: of_boxes(ranks.threads.len()),
             blames: Blames::new(),
@@ -73,10 +73,8 @@ impl Sums {
         self.counts.iter_mut().zip(&other.counts).for_each(|(sum, &more)| add(sum, more));
         let folded = self.folded.iter_mut().flatten().zip(other.folded.iter().flatten());
         folded.for_each(|(sum, &more)| add(sum, more));
-        self.lived.add(&other.lived);
-        self.idle.add(&other.idle);
-        self.contended.add(&other.contended);
-        self.withheld.add(&other.withheld);
+        self.used.add(&other.used);
+        self.heat.add(&other.heat);
         self.all.add(&other.all);
         let rows = other.rows.chunks(self.boxes.len());
         for (sum, row) in self.locks.iter_mut().zip(rows) {

@@ -2,10 +2,16 @@
 
 use super::{
     super::{
-        axis::Clock, busy::SpentTime, delay::Delay, histogram, owners::Owners, ranks::NONE,
+        axis::Clock,
+        busy::SpentTime,
+        delay::Delay,
+        histogram,
+        owners::Owners,
+        ranks::{BANDS, NONE},
         spans::within_parts,
     },
     Count, Job, SitePlan, Sums, ThreadPlan, ThreadTally,
+    time_use::Use,
 };
 use std::ops::Range;
 use tyrion_formats::{ChunkRef, Entry, Event, Note};
@@ -37,6 +43,8 @@ struct Stretch {
     wanted: ThreadPlan,
     /// Waits within the stretch, by what they count as.
     sums_ns: [u64; Count::LEN],
+    /// The same of waits for locks, by their band; those that do not count come last.
+    bands_ns: [u64; BANDS + 1],
     /// Waits over the threshold since it was put down last.
     delay: Delay,
     /// What waits took since then that were not within the stretch.
@@ -120,6 +128,7 @@ impl<'j, 'a> DelayVisitor<'j, 'a> {
                 thread: NONE,
                 wanted: ThreadPlan { wanted: false, lives: false, row: NONE, group: NONE },
                 sums_ns: [0; Count::LEN],
+                bands_ns: [0; BANDS + 1],
                 delay: Delay::default(),
                 spent: SpentTime::default(),
                 first_ns: u64::MAX,
@@ -177,6 +186,10 @@ impl<'j, 'a> DelayVisitor<'j, 'a> {
         now.delay += sum_delays(waits, &sites, self.threshold_ns, &mut self.delays);
         let at = (self.boxes, now.in_box);
         sum_rows(waits, &sites, at, &mut self.sums, &mut now.sums_ns);
+        for (wait, site) in waits.iter().zip(&sites) {
+            let sum = &mut now.bands_ns[usize::from(site.band).min(BANDS)];
+            *sum = sum.saturating_add(wait.wait_ns);
+        }
         let group = now.wanted.group;
         let (mut owned, mut len) = ([0u8; BATCH], 0);
         for (nth, (wait, site)) in (0u8..).zip(waits.iter().zip(&sites)) {
@@ -205,6 +218,8 @@ impl<'j, 'a> DelayVisitor<'j, 'a> {
         }
         if shown {
             self.sums.count(site.distribution, wait_ns);
+            let in_box = self.sums.boxes.step(self.clock.at(wait.end_ns));
+            self.sums.heat.count(in_box, site.row, wait_ns, 1);
             if wait_ns >= self.threshold_ns {
                 let delay = Delay { count: 1, wait_ns };
                 now.delay += delay;
@@ -221,20 +236,20 @@ impl<'j, 'a> DelayVisitor<'j, 'a> {
         (now.first_ns, now.last_ns) = (now.first_ns.min(start_ns), wait.end_ns);
         let (from_ns, to_ns) = (self.clock.at(start_ns), self.clock.at(wait.end_ns));
         let sums = &mut self.sums;
-        let (phases, boxes) = (sums.phases, sums.boxes);
+        let boxes = sums.boxes;
         let mut spent = SpentTime::default();
         let mut add = |from_ns: u64, to_ns: u64| {
             let ns = to_ns.saturating_sub(from_ns);
             if shown && site.count == Count::Contention {
-                sums.contended.add_span(&phases, from_ns, to_ns);
+                sums.used.add_span(Use::Contended(site.band), from_ns, to_ns);
                 spent += SpentTime { idle_ns: 0, contended_ns: ns };
             }
             if site.count.is_idle() {
-                sums.idle.add_span(&phases, from_ns, to_ns);
+                sums.used.add_span(Use::Idle, from_ns, to_ns);
                 spent += SpentTime { idle_ns: ns, contended_ns: 0 };
             }
             if site.count.is_withheld() && taken {
-                sums.withheld.add_span(&phases, from_ns, to_ns);
+                sums.used.add_span(Use::Withheld, from_ns, to_ns);
             }
         };
         match &self.parts {
@@ -295,18 +310,24 @@ impl<'j, 'a> DelayVisitor<'j, 'a> {
     pub(super) fn flush(&mut self) {
         let (sums, now) = (&mut self.sums, &mut self.now);
         let mut spent = std::mem::take(&mut now.spent);
+        let at = (now.phase, now.in_box);
+        for (band, sum_ns) in (0u8..).zip(&mut now.bands_ns) {
+            let sum_ns = std::mem::take(sum_ns);
+            if usize::from(band) < BANDS && now.wanted.lives {
+                sums.used.add_to(Use::Contended(band), at, sum_ns);
+            }
+        }
         for (&count, sum_ns) in Count::ALL.iter().zip(&mut now.sums_ns) {
             let sum_ns = std::mem::take(sum_ns);
             if count == Count::Contention && now.wanted.lives {
-                sums.contended.add_to(now.phase, sum_ns);
                 spent += SpentTime { idle_ns: 0, contended_ns: sum_ns };
             }
             if count.is_idle() && now.wanted.lives {
-                sums.idle.add_to(now.phase, sum_ns);
+                sums.used.add_to(Use::Idle, at, sum_ns);
                 spent += SpentTime { idle_ns: sum_ns, contended_ns: 0 };
             }
             if count.is_withheld() && now.wanted.lives {
-                sums.withheld.add_to(now.phase, sum_ns);
+                sums.used.add_to(Use::Withheld, at, sum_ns);
             }
             if count.is_shown() {
                 sums.all.add_to(now.in_box, sum_ns);
@@ -379,16 +400,16 @@ fn sum_rows(
     sums_ns: &mut [u64; Count::LEN],
 ) {
     let (boxes, in_box) = at;
-    let (counts, rows) = (&mut sums.counts[..], &mut sums.rows[..]);
     for (wait, site) in waits.iter().zip(sites) {
         let count =
             usize::from(site.distribution) * histogram::LEN + histogram::index(wait.wait_ns);
-        if let Some(count) = counts.get_mut(count) {
+        if let Some(count) = sums.counts.get_mut(count) {
             *count += 1;
         }
-        if let Some(sum) = rows.get_mut(usize::from(site.row) * boxes + in_box) {
+        if let Some(sum) = sums.rows.get_mut(usize::from(site.row) * boxes + in_box) {
             *sum = sum.saturating_add(wait.wait_ns);
         }
+        sums.heat.count(in_box, site.row, wait.wait_ns, 1);
         let sum = &mut sums_ns[site.count as usize];
         *sum = sum.saturating_add(wait.wait_ns);
     }

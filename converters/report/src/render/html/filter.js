@@ -6,8 +6,6 @@
   const choices = { thread: id('by-thread'), lock: id('by-lock') };
   const state = { thread: '', lock: '', text: '' };
 
-  // A lock without its kind and its number: `[lock] a.B#7` is `a.B`.
-  const plainLock = name => name.replace(/^\[[^\]]*\] /, '').replace(/#\d+/g, '');
   const inName = /[\p{L}\p{N}_$.]/u;
   function mentions(text, name) {
     for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
@@ -52,7 +50,7 @@
     const heads = body.parentElement.tHead.rows[0].cells;
     const of = what => [...body.rows[0].cells]
       .filter((_, at) => heads[at] && heads[at].dataset.of === what)
-      .map(cell => cell.textContent.trim());
+      .map(cell => cell.dataset.lock || cell.textContent.trim());
     return { threads: of('thread'), locks: of('lock').map(plainLock) };
   });
   const concernsThread = ({ threads, locks }, thread) => {
@@ -109,6 +107,24 @@
     return [...hits].filter(frame => !frame.closest('.tree').hidden).length;
   }
 
+  // The first screen: names of locks, and areas of the picture.
+  const links = all('a.of-lock');
+  const picked = all('path[data-lock]');
+  const isChosen = name => Boolean(state.lock) && mentions(plainLock(name), state.lock);
+  // The same lock again is all of them again.
+  function pick(name) {
+    state.lock = isChosen(name) ? '' : named('lock', plainLock(name));
+    choices.lock.value = state.lock;
+    changed('', false);
+  }
+  for (const link of links) {
+    link.addEventListener('click', event => {
+      event.preventDefault();
+      pick(link.dataset.lock);
+    });
+  }
+  for (const path of picked) path.addEventListener('click', () => pick(path.dataset.lock));
+
   function apply() {
     const text = state.text.trim().toLowerCase();
     let count = frames.length ? prune(text) : 0;
@@ -129,6 +145,12 @@
     const total = bodies.length + frames.length;
     found.textContent = text || chosen ? count + ' of ' + total + ' rows' : '';
     document.documentElement.classList.toggle('filtered', Boolean(text || chosen));
+    for (const path of picked) path.classList.toggle('other', state.lock && !isChosen(path.dataset.lock));
+    for (const link of links) {
+      if (isChosen(link.dataset.lock)) link.setAttribute('aria-current', 'true');
+      else link.removeAttribute('aria-current');
+    }
+    if (heat) heat.show(state.lock && isChosen, state.lock);
     for (const graph of graphs) graph.show(state.thread, state.lock, text);
   }
 

@@ -7,6 +7,7 @@
 mod pruned;
 
 use super::{begin_section, escape::escape};
+use crate::findings::ProgramCode;
 use pruned::PrunedFlame;
 use serde_json::json;
 use std::{
@@ -95,6 +96,11 @@ impl Flame {
         })
     }
 
+    /// Whether each of its stacks ends in a lock.
+    fn ends_in_locks(&self) -> bool {
+        self.thread_at == 0 && self.sums.keys().all(|(_, _, lock)| *lock != 0)
+    }
+
     /// Whether nothing has been written into it.
     pub fn is_empty(&self) -> bool {
         self.sums.values().all(|sum| *sum == 0)
@@ -124,13 +130,14 @@ impl io::Write for Flame {
     }
 }
 
-pub(super) fn write(page: &mut String, flames: &[Flame]) -> fmt::Result {
+pub(super) fn write(page: &mut String, flames: &[Flame], program: &ProgramCode) -> fmt::Result {
     if flames.is_empty() {
         return Ok(());
     }
     let means = "Stacks of threads that waited, that held locks and that were sampled; they are as \
-                 wide as the time that they stand for, and begin at the top.";
-    let advice = "A click on a frame widens it; so does Enter on one that the arrow keys have \
+                 wide as the time that they stand for, and begin at the top. Frames that are not \
+                 the program's own are folded where they call one other alone.";
+    let advice = "A click on a frame widens it, one on folded frames opens them; so does Enter on one that the arrow keys have \
                   reached, and Escape shows all again.";
     begin_section(page, ID, TITLE, means, advice)?;
     writeln!(
@@ -139,14 +146,19 @@ pub(super) fn write(page: &mut String, flames: &[Flame]) -> fmt::Result {
     )?;
     for (at, flame) in flames.iter().enumerate() {
         let title = escape(flame.title);
+        // What ends in a lock begins there: who waits for it is what is looked for.
+        let is_turned = flame.ends_in_locks();
         writeln!(
             page,
             "<div class=\"graph\" data-graph={at}>\n<h3 id=\"graph-{at}\">{title}</h3>\n\
+             <button type=button class=turn aria-pressed={is_turned} \
+             aria-describedby=\"graph-{at}\">Innermost first</button>\n\
              <div class=\"flame\" role=\"group\" aria-labelledby=\"graph-{at}\"></div>\n\
              <p class=\"reading\" aria-live=\"polite\"></p>\n</div>"
         )?;
     }
-    let data: Vec<_> = flames.iter().map(|flame| json!(PrunedFlame::of(flame))).collect();
+    let data: Vec<_> =
+        flames.iter().map(|flame| json!(PrunedFlame::of(flame).with_own(program))).collect();
     let data = escape(&json!(data).to_string());
     writeln!(page, "<div id=\"graph-data\" hidden>{data}</div>\n</section>")
 }

@@ -19,28 +19,69 @@
     return text.replace(/^(?:\p{Ll}[\p{L}\p{N}_]*\.)+(?=\p{Lu})/u, '');
   }
   const JDK = /^(java|javax|jdk|sun|com\.sun)\./;
-  function kind(name) {
+  const OTHERS = 'other';
+  // `own` are the frames of the program's code; where nobody knows, all but the JDK's.
+  function kind(name, own) {
     if (/^\[[^\]]*\] /.test(name)) return 'lock';
     if (/^\[[a-z]+\]$/.test(name)) return 'state ' + name.slice(1, -1);
-    return JDK.test(name) ? 'jdk' : 'own';
+    if (JDK.test(name)) return 'jdk';
+    return own.size && !own.has(name) ? OTHERS : 'own';
+  }
+  // `org.springframework` of `org.springframework.web.Foo.bar`.
+  function packageOf(name) {
+    const parts = name.split('.');
+    const end = parts.findIndex(part => /^\p{Lu}/u.test(part));
+    return parts.slice(0, Math.min(end < 0 ? 0 : end, JDK.test(name) ? 1 : 2)).join('.');
+  }
+
+  // The stacks as they are called, or from their other end on: at the lock.
+  function treeOf(data, isInverted) {
+    const [parents, labels] = [[-1], ['all']];
+    for (let at = 0; at < data.nodes.length; at += 2) {
+      parents.push(data.nodes[at]);
+      labels.push(data.frames[data.nodes[at + 1]]);
+    }
+    const rows = [];
+    for (let at = 0; at < data.sums.length; at += 4) {
+      const [node, thread, lock, sum] = data.sums.slice(at, at + 4);
+      rows.push({ node, thread: data.threads[thread], lock: data.locks[lock], sum });
+    }
+    if (!isInverted) return { parents, labels, rows };
+    const [known, up, names] = [new Map(), [-1], ['all']];
+    function child(parent, label) {
+      const key = parent + ' ' + label;
+      if (!known.has(key)) {
+        known.set(key, up.length);
+        up.push(parent);
+        names.push(label);
+      }
+      return known.get(key);
+    }
+    const turned = rows.map(row => {
+      let at = 0;
+      for (let node = row.node; node > 0; node = parents[node]) at = child(at, labels[node]);
+      return { ...row, node: at };
+    });
+    return { parents: up, labels: names, rows: turned };
   }
 
   const ROW = 20;
   const LEAST = 2;
+  // Fewer frames in a row are shown one by one.
+  const FOLDED = 3;
   function makeGraph(element, data) {
-    const { frames, threads, locks } = data;
-    const parents = [-1];
-    const labels = ['all'];
-    for (let at = 0; at < data.nodes.length; at += 2) {
-      parents.push(data.nodes[at]);
-      labels.push(frames[data.nodes[at + 1]]);
-    }
-    const children = parents.map(() => []);
-    parents.forEach((parent, node) => { if (parent >= 0) children[parent].push(node); });
-    const rows = [];
-    for (let at = 0; at < data.sums.length; at += 4) {
-      const [node, thread, lock, sum] = data.sums.slice(at, at + 4);
-      rows.push({ node, thread: threads[thread], lock: locks[lock], sum });
+    const own = new Set(data.own.map(at => data.frames[at]));
+    let parents, labels, rows, children;
+    let opened = new Set();
+    // What stands for each frame that is folded into another one.
+    let standsFor = new Map();
+    let filters = ['', '', ''];
+    function turn(isInverted) {
+      ({ parents, labels, rows } = treeOf(data, isInverted));
+      children = parents.map(() => []);
+      parents.forEach((parent, node) => { if (parent >= 0) children[parent].push(node); });
+      opened = new Set();
+      zoomed = 0;
     }
     const canvas = element.querySelector('.flame');
     const reading = element.querySelector('.reading');
@@ -49,7 +90,28 @@
     let text = '';
     let drawn = 0;
 
-    const words = node => labels[node] + ', ' + duration(whole[node]) + ', '
+    // From a frame on, those that have one alone to call, up to the program's own.
+    function chain(node) {
+      const frames = [];
+      const folds = it => /^(jdk|other)$/.test(kind(labels[it], own)) && !opened.has(it);
+      for (let at = node; folds(at);) {
+        frames.push(at);
+        const [next] = children[at];
+        if (next === undefined || whole[next] !== whole[at]) break;
+        at = next;
+      }
+      return frames.length < FOLDED ? [node] : frames;
+    }
+    function foldedName(frames) {
+      const packages = [...new Set(frames.map(node => packageOf(labels[node])).filter(Boolean))];
+      const more = packages.length > 3 ? ', …' : '';
+      return frames.length + ' frames of ' + packages.slice(0, 3).join(', ') + more;
+    }
+    const nameOf = node => {
+      const frames = node ? chain(node) : [node];
+      return frames.length > 1 ? foldedName(frames) : labels[node];
+    };
+    const words = node => nameOf(node) + ', ' + duration(whole[node]) + ', '
       + percent(whole[node], whole[0]);
     function tell(node) {
       const hits = text ? ' · ' + percent(matched(), whole[0]) + ' matches “' + text + '”' : '';
@@ -61,12 +123,18 @@
       if (isHit(node)) return whole[node];
       return children[node].reduce((sum, child) => sum + matched(child), 0);
     }
-    function frame(node, depth, left, width) {
+    function frame(node, depth, left, width, frames) {
       const button = document.createElement('button');
       button.type = 'button';
-      button.className = 'f ' + (node ? kind(labels[node]) : 'root') + (isHit(node) ? ' hit' : '');
+      const isFolded = frames.length > 1;
+      button.className = 'f ' + (node ? kind(labels[node], own) : 'root')
+        + (frames.some(isHit) ? ' hit' : '') + (isFolded ? ' folded' : '');
+      const colour = node && colours.get(plainLock(labels[node]));
+      if (colour && kind(labels[node], own) === 'lock') button.classList.add('marked', colour);
       button.style.cssText = 'left:' + left + '%;width:' + width + '%;top:' + depth * ROW + 'px';
-      if (width / 100 * drawn >= 24) button.textContent = label(labels[node]);
+      if (width / 100 * drawn >= 24) {
+        button.textContent = isFolded ? foldedName(frames) : label(labels[node]);
+      }
       else button.classList.add('thin');
       button.title = words(node);
       button.setAttribute('aria-label', words(node));
@@ -78,12 +146,15 @@
       drawn = canvas.clientWidth;
       if (!drawn) return;
       const buttons = [];
+      standsFor = new Map();
       let deepest = 0;
       function place(node, depth, left, width) {
         deepest = Math.max(deepest, depth);
-        buttons.push(frame(node, depth, left, width));
+        const frames = node ? chain(node) : [node];
+        for (const other of frames) standsFor.set(other, node);
+        buttons.push(frame(node, depth, left, width, frames));
         let at = left;
-        for (const child of children[node]) {
+        for (const child of children[frames.at(-1)]) {
           const share = whole[node] ? width * whole[child] / whole[node] : 0;
           if (share / 100 * drawn >= LEAST) place(child, depth + 1, at, share);
           at += share;
@@ -91,7 +162,10 @@
       }
       const above = [];
       for (let up = parents[zoomed]; up >= 0; up = parents[up]) above.unshift(up);
-      above.forEach((node, depth) => buttons.push(frame(node, depth, 0, 100)));
+      above.forEach((node, depth) => {
+        standsFor.set(node, node);
+        buttons.push(frame(node, depth, 0, 100, [node]));
+      });
       if (whole[0]) place(zoomed, above.length, 0, 100);
       const hadFocus = canvas.contains(document.activeElement);
       canvas.replaceChildren(...buttons);
@@ -117,7 +191,15 @@
     };
     canvas.addEventListener('click', event => {
       const node = nodeOf(event);
-      if (node >= 0) zoom(node);
+      if (node < 0) return;
+      const frames = node ? chain(node) : [node];
+      if (frames.length === 1) {
+        zoom(node);
+        return;
+      }
+      frames.forEach(it => opened.add(it));
+      draw();
+      focus(node);
     });
     for (const name of ['mouseover', 'focusin']) {
       canvas.addEventListener(name, event => {
@@ -132,10 +214,11 @@
       const node = nodeOf(event);
       if (node < 0) return;
       const there = list => list.filter(it => canvas.querySelector('[data-node="' + it + '"]'));
+      const last = node ? chain(node).at(-1) : node;
       const beside = node ? there(children[parents[node]]) : [node];
       const at = beside.indexOf(node);
       const next = {
-        ArrowUp: parents[node], ArrowDown: there(children[node])[0],
+        ArrowUp: standsFor.get(parents[node]), ArrowDown: there(children[last])[0],
         ArrowLeft: beside[at - 1], ArrowRight: beside[at + 1], Home: 0,
       }[event.key];
       if (event.key === 'Escape' && zoomed) zoom(0);
@@ -145,9 +228,19 @@
     });
 
     new ResizeObserver(() => { if (canvas.clientWidth !== drawn) draw(); }).observe(canvas);
-    return {
-      rows,
+    // Waits begin at the lock: who waits for it is what one looks for.
+    const turned = element.querySelector('.turn');
+    turn(turned.getAttribute('aria-pressed') === 'true');
+    turned.addEventListener('click', () => {
+      const isInverted = turned.getAttribute('aria-pressed') !== 'true';
+      turned.setAttribute('aria-pressed', isInverted);
+      turn(isInverted);
+      graph.show(...filters);
+    });
+    const graph = {
+      get rows() { return rows; },
       show(thread, lock, search) {
+        filters = [thread, lock, search];
         text = search;
         whole = parents.map(() => 0);
         for (const row of rows) {
@@ -162,6 +255,7 @@
         tell(zoomed);
       },
     };
+    return graph;
   }
   const data = id('graph-data');
   const graphs = data ? JSON.parse(data.textContent).map((one, at) =>

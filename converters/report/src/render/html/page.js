@@ -37,6 +37,52 @@
     }
   }
 
+  // Copying: the rows that are shown, in their order, with tabs between the cells.
+  function tabbed(table) {
+    const words = cell => cell.textContent.replace(/\s+/g, ' ').trim();
+    const shown = [...table.tBodies].filter(body => !body.hidden);
+    const rows = [table.tHead.rows[0], ...shown.map(body => body.rows[0])];
+    return rows.map(row => [...row.cells].map(words).join('\t') + '\n').join('');
+  }
+  for (const table of tables) {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.className = 'copy';
+    button.textContent = 'Copy';
+    button.setAttribute('aria-label', 'Copy the table: ' + table.caption.textContent);
+    button.addEventListener('click', () => {
+      document.addEventListener('copy', event => {
+        event.clipboardData.setData('text/plain', tabbed(table));
+        event.preventDefault();
+        button.textContent = 'Copied';
+        setTimeout(() => { button.textContent = 'Copy'; }, 1500);
+      }, { once: true, capture: true });
+      document.execCommand('copy');
+    });
+    table.parentElement.before(button);
+  }
+
+  // A lock without its kind and its number: `[lock] a.B#7` is `a.B`.
+  const plainLock = name => name.replace(/^\[[^\]]*\] /, '').replace(/#\d+/g, '');
+  // The worst locks have their colours wherever they are named.
+  const colours = new Map(all('.worst th[data-lock]').map(head =>
+    [plainLock(head.dataset.lock), head.querySelector('.key').classList[1]]));
+  colours.forEach((colour, lock) => { if (colour === 'c-other') colours.delete(lock); });
+  for (const table of tables) {
+    const columns = [...table.tHead.rows[0].cells].flatMap((head, at) => head.dataset.of === 'lock' ? [at] : []);
+    for (const body of table.tBodies) {
+      for (const cell of columns.map(at => body.rows[0].cells[at])) {
+        const colour = colours.get(plainLock(cell.textContent.trim()));
+        if (!colour || cell.querySelector('.key')) continue;
+        const key = document.createElement('span');
+        key.className = 'key ' + colour;
+        const button = cell.querySelector('.open');
+        if (button) button.after(key);
+        else cell.prepend(key);
+      }
+    }
+  }
+
   // Rows that open, by their button or by a click anywhere that selects nothing.
   function unfold(body, open) {
     body.classList.toggle('unfolded', open);

@@ -31,7 +31,7 @@ pub(super) fn write(page: &mut String, timeline: &Timeline) -> fmt::Result {
         "<th scope=col{is_filtered}><button type=button>{of}</button></th>\
          <th scope=col class=time>"
     )?;
-    axis(page, timeline, boxes)?;
+    axis(page, (timeline.start_wall_ns, timeline.box_ns), boxes, MARKS)?;
     writeln!(
         page,
         "</th><th scope=col class=n><button type=button>sum</button></th></tr></thead>"
@@ -49,11 +49,16 @@ pub(super) fn write(page: &mut String, timeline: &Timeline) -> fmt::Result {
 }
 
 /// Times of day in UTC, each where it belongs.
-fn axis(page: &mut String, timeline: &Timeline, boxes: usize) -> fmt::Result {
-    let length_ns = timeline.box_ns.saturating_mul(boxes as u64);
+pub(super) fn axis(
+    page: &mut String,
+    (start_wall_ns, box_ns): (u64, u64),
+    boxes: usize,
+    most: u64,
+) -> fmt::Result {
+    let length_ns = box_ns.saturating_mul(boxes as u64);
     write!(page, "<div class=axis>")?;
-    for mark in clock::marks(timeline.start_wall_ns, length_ns, MARKS) {
-        let at = (mark - timeline.start_wall_ns) as f64 / length_ns.max(1) as f64 * 100.0;
+    for mark in clock::marks(start_wall_ns, length_ns, most) {
+        let at = (mark - start_wall_ns) as f64 / length_ns.max(1) as f64 * 100.0;
         // A label at the end would stand outside; on a narrow screen, so would others.
         let class = match at {
             at if at > 88.0 => continue,

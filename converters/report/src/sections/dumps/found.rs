@@ -1,30 +1,33 @@
 //! What a series of dumps shows.
 
 use super::{
-    BlockedOn, CpuRow, DumpDeadlock, DumpFindings, DumpHolder, DumpWaiter, IdleThreads, StatePlace,
-    StateRow, Unmoved, WaitingCrowd,
-    series::{SeenDump, SeenThread, StackBook, series},
+    BlockedOn, CpuRow, DumpDeadlock, DumpFindings, DumpHolder, DumpWaiter, FullGroup, IdleThreads,
+    StatePlace, StateRow, Unmoved, WaitingCrowd,
+    series::{SeenDump, SeenThread, StackBook, class, method, series},
 };
-use crate::Findings;
+use crate::{Findings, findings::program::ProgramCode};
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
 };
 use tyrion_formats::HolderSource;
 use tyrion_model::states::State;
 
+/// So many dumps tell a moment from what lasts.
+const SERIES: usize = 3;
 /// Of how many threads names are listed.
 const NAMES: usize = 10;
 
 /// Looks at the dumps of these logs; `None` if they have none.
 pub(super) fn find(findings: &Findings<'_>) -> Option<DumpFindings> {
-    let book = StackBook::of(findings.logs);
+    let book = StackBook::of(findings.logs, &findings.program);
     let dumps = series(findings, &book);
     let last = dumps.last()?;
     let (first_ns, last_ns) = (dumps.first()?.dump.wall_ns, last.dump.wall_ns);
     let deadlocks = deadlocks(last);
     let told = last.dump.told_deadlocked.iter().collect::<BTreeSet<_>>();
-    let (running, native, waiting) = busiest(last);
+    let (running, native, waiting) = busiest(last, &dumps);
+    let still = still(&dumps);
     Some(DumpFindings {
         dumps: dumps.len() as u64,
         threads: last.threads.len() as u64,
@@ -33,13 +36,16 @@ pub(super) fn find(findings: &Findings<'_>) -> Option<DumpFindings> {
         told_deadlocked: told.len() as u64,
         deadlocks,
         blocked: blocked(&dumps),
-        crowds: crowds(&dumps),
-        unmoved: unmoved(&dumps),
+        crowds: crowds(&dumps, &still, &findings.program),
+        unmoved: unmoved(&dumps, &still),
         idle: idle(last),
         cpu: cpu(&dumps),
         running,
         native,
         waiting,
+        full: full(&dumps, &findings.program),
+        lacks_virtual: last.threads.iter().any(SeenThread::is_of_virtual)
+            && !last.threads.iter().any(SeenThread::is_virtual),
     })
 }
 
@@ -52,10 +58,21 @@ fn states(dump: &SeenDump<'_>) -> Vec<StateRow> {
 
 /// Where most of the threads are that run, that are in native code, and the others that wait
 /// for something alone.
-fn busiest(dump: &SeenDump<'_>) -> (Vec<StatePlace>, Vec<StatePlace>, Vec<StatePlace>) {
+fn busiest(
+    dump: &SeenDump<'_>,
+    all: &[SeenDump<'_>],
+) -> (Vec<StatePlace>, Vec<StatePlace>, Vec<StatePlace>) {
     let places = |state: &dyn Fn(&SeenThread<'_>) -> bool| {
         let mut places: BTreeMap<String, StatePlace> = BTreeMap::new();
-        for thread in dump.threads.iter().filter(|it| state(it)) {
+        let mut often: HashMap<usize, usize> = HashMap::new();
+        for thread in all.iter().flat_map(|dump| &dump.threads).filter(|it| state(it)) {
+            *often.entry(thread.thread).or_default() += 1;
+        }
+        // What a thread of a longer series does once is a moment's.
+        let least = if all.len() < SERIES { 1 } else { 2 };
+        let is_often =
+            |it: &&SeenThread<'_>| often.get(&it.thread).is_some_and(|&count| count >= least);
+        for thread in dump.threads.iter().filter(|it| state(it)).filter(is_often) {
             let place = places.entry(thread.stack.place.clone()).or_default();
             place.place.clone_from(&thread.stack.place);
             place.count += 1;
@@ -200,7 +217,7 @@ fn blocked(dumps: &[SeenDump<'_>]) -> Vec<BlockedOn> {
     let mut all: Vec<BlockedOn> = all.into_values().collect();
     all.sort_by_key(|row| {
         let has_holder = !row.holders.is_empty();
-        (Reverse(row.waiters), Reverse(has_holder), Reverse(row.in_dumps), row.class.clone())
+        (Reverse(row.in_all_dumps), Reverse(has_holder), Reverse(row.in_dumps), row.class.clone())
     });
     all
 }
@@ -215,6 +232,7 @@ impl BlockedOn {
         let count = now.waiters.len() as u64;
         self.most_waiters = self.most_waiters.max(count);
         self.waiters = count;
+        self.in_all_dumps += count;
         self.places = now
             .waiters
             .iter()
@@ -228,14 +246,69 @@ impl BlockedOn {
             .iter()
             .flat_map(|it| it.dumped.owners.iter().map(|&id| (id, it.dumped.owner_source)))
             .collect();
-        self.holders = owners
+        let holders: Vec<DumpHolder> = owners
             .into_iter()
             .filter_map(|(id, source)| {
-                let at = now.dump.place_of(id)?;
-                Some(holder(now.dump.threads.get(at)?, source))
+                let thread = now.dump.threads.get(now.dump.place_of(id)?)?;
+                let took = took(thread, first);
+                Some(DumpHolder { took, ..holder(thread, source) })
             })
             .collect();
+        // Between two holders nobody has it; an earlier dump may tell.
+        if !holders.is_empty() {
+            self.holders = holders;
+        }
     }
+}
+
+/// Where a thread took what another one waits for: where the dump says so, else the method in
+/// which the other one waits.
+fn took(holder: &SeenThread<'_>, waiter: &SeenThread<'_>) -> String {
+    let held = holder.dumped.held.iter().zip(&holder.dumped.held_by_frame);
+    let told = held.filter(|(lock, frame)| **lock == waiter.dumped.lock && **frame != 0);
+    let frames = &holder.stack.frames;
+    let told = told.filter_map(|(_, &frame)| frames.get(frame as usize - 1)).next();
+    let place = &waiter.stack.place;
+    let same = || frames.iter().find(|it| class(it) == class(place) && method(it) == method(place));
+    told.or_else(same).cloned().unwrap_or_default()
+}
+
+/// The group of threads whose numbers stand in parentheses, `rooms(3)`, else the group.
+fn pool_of(group: &str) -> String {
+    let before =
+        group.strip_suffix(')').map(|it| it.trim_end_matches(|c: char| c.is_ascii_digit()));
+    before.filter(|it| it.ends_with('(')).map_or_else(|| group.to_owned(), |it| format!("{it}*)"))
+}
+
+/// Groups of which all threads, in all dumps, were at work: those that ran tasks of a pool, and
+/// those that used a processor meanwhile, as who only sleeps does not.
+fn full(dumps: &[SeenDump<'_>], program: &ProgramCode) -> Vec<FullGroup> {
+    let mut groups: BTreeMap<String, Option<FullGroup>> = BTreeMap::new();
+    let mut first: HashMap<usize, &SeenThread<'_>> = HashMap::new();
+    for (nth, dump) in dumps.iter().enumerate() {
+        let is_last = nth + 1 == dumps.len();
+        for thread in &dump.threads {
+            let first = first.entry(thread.thread).or_insert(thread);
+            let has_run = !is_last || thread.stack.is_task || thread.has_run_since(first);
+            let group = groups
+                .entry(pool_of(&thread.group()))
+                .or_insert_with(|| Some(FullGroup::default()));
+            let Some(full) = group.as_mut().filter(|_| thread.is_at_work() && has_run) else {
+                *group = None;
+                continue;
+            };
+            full.count += u64::from(is_last);
+            full.is_pool |= thread.stack.is_task;
+            if is_last {
+                let own = program.frame(&thread.stack.frames);
+                full.place = own.map_or_else(|| thread.stack.place.clone(), str::to_owned);
+            }
+        }
+    }
+    let named = groups.into_iter().filter_map(|(group, full)| Some(FullGroup { group, ..full? }));
+    let mut all: Vec<FullGroup> = named.filter(|it| it.count != 0).collect();
+    all.sort_by_key(|it| (Reverse(it.is_pool), Reverse(it.count)));
+    all
 }
 
 fn holder(thread: &SeenThread<'_>, source: HolderSource) -> DumpHolder {
@@ -244,6 +317,8 @@ fn holder(thread: &SeenThread<'_>, source: HolderSource) -> DumpHolder {
         thread: thread.name(),
         state: thread.state.name(),
         place: thread.stack.place.clone(),
+        took: String::new(),
+        takes_input: thread.stack.takes_input(),
         waits_for: if thread.is_blocked() || thread.waits_for_ever() {
             class
         } else {
@@ -258,7 +333,11 @@ fn holder(thread: &SeenThread<'_>, source: HolderSource) -> DumpHolder {
 
 /// Threads that wait for what is no lock, and for as long as it takes: of a pool, by where it
 /// is asked; else by where they wait.
-fn crowds(dumps: &[SeenDump<'_>]) -> Vec<WaitingCrowd> {
+fn crowds(
+    dumps: &[SeenDump<'_>],
+    still: &HashSet<usize>,
+    program: &ProgramCode,
+) -> Vec<WaitingCrowd> {
     let mut all: BTreeMap<(String, String), WaitingCrowd> = BTreeMap::new();
     for (nth, dump) in dumps.iter().enumerate() {
         let mut groups: HashMap<String, (u64, u64)> = HashMap::new();
@@ -271,7 +350,13 @@ fn crowds(dumps: &[SeenDump<'_>]) -> Vec<WaitingCrowd> {
             // A pool may be asked with a limit of time.
             let is_of_pool = thread.stack.borrows.is_some()
                 && matches!(thread.state, State::Waiting | State::Parked);
-            if !thread.is_asking() && !is_of_pool {
+            // Who is in such a wait in all dumps may begin it anew whenever its time is over.
+            let is_of_program =
+                || thread.is_deep() && program.frame(&thread.stack.frames).is_some();
+            let waits_on = still.contains(&thread.thread)
+                && (thread.stack.asks || is_of_program())
+                && thread.is_asking_for_a_time();
+            if !thread.is_asking() && !is_of_pool && !waits_on {
                 continue;
             }
             let (place, caller) =
@@ -280,6 +365,14 @@ fn crowds(dumps: &[SeenDump<'_>]) -> Vec<WaitingCrowd> {
             let crowd = all.entry((place.clone(), caller.clone())).or_default();
             crowd.see(nth, &group, groups.get(&group).copied().unwrap_or_default());
             crowd.is_pool = thread.stack.borrows.is_some();
+            let own = program.frame(&thread.stack.frames).filter(|own| *own != place);
+            crowd.own = own.unwrap_or_default().to_owned();
+            (crowd.puts, crowd.meets) = (thread.stack.puts, thread.stack.meets);
+            crowd.is_task = thread.stack.is_of_executor;
+            crowd.asks =
+                thread.stack.puts || thread.stack.asks || crowd.is_pool || thread.is_deep();
+            let is_last = nth + 1 == dumps.len();
+            crowd.unmoved += u64::from(is_last && still.contains(&thread.thread));
             (crowd.place, crowd.caller, crowd.class) = (place, caller, class);
             if crowd.names.len() < NAMES && !crowd.names.contains(&thread.name()) {
                 crowd.names.push(thread.name());
@@ -293,11 +386,24 @@ fn crowds(dumps: &[SeenDump<'_>]) -> Vec<WaitingCrowd> {
         if let Some(last) = dumps.last().filter(|_| crowd.is_pool && crowd.count != 0) {
             crowd.holders = borrowers(last, crowd);
         }
+        let mates: Vec<Option<DumpHolder>> = dumps.iter().map(|dump| mate(dump, crowd)).collect();
+        if mates.iter().all(Option::is_some) {
+            crowd.mate = mates.into_iter().flatten().next_back();
+        }
     }
     all.sort_by_key(|crowd| {
         (Reverse(crowd.is_pool), Reverse(crowd.count), Reverse(crowd.per_dump.iter().sum::<u64>()))
     });
     all
+}
+
+/// Somebody of the same group who is at work, called by the method in which the others wait.
+fn mate(dump: &SeenDump<'_>, crowd: &WaitingCrowd) -> Option<DumpHolder> {
+    let own = if crowd.own.is_empty() { &crowd.place } else { &crowd.own };
+    let is_there = |frame: &String| class(frame) == class(own) && method(frame) == method(own);
+    let mut mates = dump.threads.iter().filter(|it| crowd.groups.contains(&it.group()));
+    let found = mates.find(|it| it.is_at_work() && it.stack.frames.iter().any(is_there))?;
+    Some(holder(found, HolderSource::BeyondTheCall))
 }
 
 /// Who seems to have what a crowd waits for.
@@ -322,26 +428,33 @@ impl WaitingCrowd {
     }
 }
 
-/// Threads that have done nothing between the first dump and the last, and are not idle.
-fn unmoved(dumps: &[SeenDump<'_>]) -> Vec<Unmoved> {
-    let (Some(first), Some(last)) = (dumps.first(), dumps.last()) else { return Vec::new() };
-    if dumps.len() < 2 {
-        return Vec::new();
-    }
-    let mut still: HashMap<usize, &SeenThread<'_>> =
-        first.threads.iter().map(|it| (it.thread, it)).collect();
-    for dump in dumps.iter().skip(1) {
+/// Threads that have the same stack in all dumps; none of a single one.
+fn still(dumps: &[SeenDump<'_>]) -> HashSet<usize> {
+    let [first, others @ ..] = dumps else { return HashSet::new() };
+    let mut still: HashMap<usize, &SeenThread<'_>> = match others {
+        [] => HashMap::new(),
+        _ => first.threads.iter().map(|it| (it.thread, it)).collect(),
+    };
+    for dump in others {
         let now: HashMap<usize, &SeenThread<'_>> =
             dump.threads.iter().map(|it| (it.thread, it)).collect();
         still.retain(|thread, before| {
             now.get(thread).is_some_and(|now| {
-                now.stack.frames == before.stack.frames && now.lock().0 == before.lock().0
+                now.stack.frames == before.stack.frames
+                    && now.lock().0 == before.lock().0
+                    && !now.has_run_since(before)
             })
         });
     }
+    still.into_keys().collect()
+}
+
+/// Threads that have done nothing between the first dump and the last, and are not idle.
+fn unmoved(dumps: &[SeenDump<'_>], still: &HashSet<usize>) -> Vec<Unmoved> {
+    let Some(last) = dumps.last() else { return Vec::new() };
     let is_stuck = |it: &&SeenThread<'_>| {
         let waits = !matches!(it.state, State::Idle | State::Sleeping);
-        waits && still.contains_key(&it.thread) && !it.stack.frames.is_empty()
+        waits && still.contains(&it.thread) && !it.stack.frames.is_empty()
     };
     let stuck = last.threads.iter().filter(is_stuck);
     stuck

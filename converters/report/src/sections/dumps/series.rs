@@ -2,7 +2,7 @@
 
 use crate::{
     Findings,
-    findings::{names::is_machinery, thread_group},
+    findings::{names::is_machinery, program::ProgramCode, thread_group},
 };
 use std::collections::HashMap;
 use tyrion_formats::{DumpedThread, HolderSource, Noted, Recording, ThreadDump};
@@ -11,8 +11,13 @@ use tyrion_model::{
     names::is_jdk,
     states::{State, StateReader},
 };
-use tyrion_wire::{WaitKind, sample::Sample};
+use tyrion_wire::{
+    WaitKind,
+    sample::{Sample, ThreadState},
+};
 
+/// Threads whose waits end and begin anew use no more of a processor from one dump to another.
+const WAITS_AGAIN_NS: u64 = 1_000_000;
 /// Numbers of threads from here on are not Java's own.
 const UNNUMBERED: u64 = 1 << 40;
 /// Who waits has called so few methods of its own where it does nothing else.
@@ -52,6 +57,37 @@ const BORROWS: [&str; 9] = [
 const POOLED: [&str; 5] = ["Connection", "Statement", "ResultSet", "Delegating", "Proxy"];
 /// How a holder is known that is in the code of what it took from a pool.
 const USES_IT: &str = "uses-it";
+/// Parts of the names of classes by which threads wait for what they have asked for.
+const RESULTS: [&str; 5] = ["Future", "CountDownLatch", "ForkJoinTask", "Promise", "Coroutine"];
+/// How methods begin that take from a queue of the program's own.
+const TAKES: [&str; 5] = ["take", "poll", "dequeue", "pop", "receive"];
+/// How methods begin that wait for room in a queue.
+const PUTS: [&str; 2] = ["put", "transfer"];
+/// How methods begin that wait for room, whatever it is in.
+const WAITS_FOR_ROOM: [&str; 5] =
+    ["waitForRoom", "waitForSpace", "awaitSpace", "awaitRoom", "awaitNotFull"];
+/// Where threads wait until others come to the same point.
+const MEETS: [&str; 3] = ["Phaser", "CyclicBarrier", "Exchanger"];
+/// Parts of the names of such queues.
+const QUEUES: [&str; 4] = ["Queue", "Mailbox", "Inbox", "Consumer"];
+/// Parts of the names of classes whose threads read whatever comes.
+const READERS: [&str; 4] = ["Reader", "Receiver", "Listener", "Receiv"];
+/// Beginnings of the names of the JDK's classes whose native methods wait for what is outside.
+const OUTSIDE: [&str; 9] = [
+    "sun.nio.",
+    "java.net.",
+    "java.io.",
+    "sun.net.",
+    "java.lang.Process",
+    "java.lang.UNIXProcess",
+    "jdk.net.",
+    "com.sun.",
+    "sun.security.",
+];
+/// Threads of the JDK that are there once a program has begun a virtual one.
+const OF_VIRTUAL: [&str; 2] = ["VirtualThread-unparker", "VirtualThread-unblocker"];
+/// Where pools run their tasks.
+const RUNS_TASKS: [&str; 2] = ["runWorker", "doExec"];
 /// What starts programs in development environments has threads of its own there.
 const TOOLS: &str = "com.intellij.rt.";
 /// Who takes a dump in its own JVM runs meanwhile.
@@ -78,6 +114,22 @@ pub(super) struct StackFacts {
     /// Where it asks a pool for an object, and who called that.
     pub(super) borrows: Option<(String, String)>,
     waits_for_work: bool,
+    /// It waits for a result that it has asked for.
+    pub(super) asks: bool,
+    /// It waits until others come to the same point.
+    pub(super) meets: bool,
+    /// It waits for room in a queue.
+    pub(super) puts: bool,
+    /// Of the JDK's native methods, what the innermost one does.
+    native: NativeCall,
+    /// It reads whatever comes, in a loop.
+    reads: bool,
+    /// A pool runs a task in it.
+    pub(super) is_task: bool,
+    /// The pool is one of the JDK's kind, whose tasks wait for each other's threads.
+    pub(super) is_of_executor: bool,
+    /// It runs nothing of the program's own code: a library waits here for work.
+    is_of_library: bool,
     /// Hardly any method of the program's lies between the thread's start and its wait.
     loops: bool,
     takes_dumps: bool,
@@ -87,49 +139,136 @@ pub(super) struct StackFacts {
     is_of_tools: bool,
 }
 
-impl StackFacts {
-    fn of(frames: Vec<String>) -> StackFacts {
-        let outside = frames.iter().find(|frame| !is_machinery(frame)).or(frames.first());
-        let place = outside.cloned().unwrap_or_default();
-        let own: Vec<&String> =
-            frames.iter().filter(|frame| !is_machinery(frame) && !is_jdk(class(frame))).collect();
-        let inner = own.get(..TELLING.min(own.len())).unwrap_or_default();
-        let begins =
-            |frame: &str, with: &[&str]| with.iter().any(|begin| method(frame).starts_with(begin));
-        // Others, too, have methods of these names.
-        let is_pool = |frame: &str| {
-            begins(frame, &BORROWS)
-                && (method(frame).starts_with("borrow")
-                    || ["Pool", "DataSource"].iter().any(|part| class(frame).contains(part)))
-        };
-        let at = inner.iter().position(|frame| is_pool(frame));
-        let borrows = at.map(|at| {
-            let pool = inner.get(at).map_or("", |it| it.as_str());
-            // A pool of connections is made of a pool of objects, and both of several classes.
-            let is_of_pool = |it: &str| vendor(it) == vendor(pool) || begins(it, &BORROWS);
-            let caller = own.iter().skip(at + 1).find(|it| !is_of_pool(it));
-            (pool.to_owned(), caller.map_or_else(String::new, |it| (*it).clone()))
-        });
-        let is_named = inner.iter().any(|frame| begins(frame, &WAITS_FOR_WORK));
-        let loops = own.len() <= OWN_LOOP;
-        let waits_for_work = borrows.is_none() && is_named;
-        let takes_dumps = frames.iter().any(|frame| begins(frame, &TAKES_DUMPS));
-        let is_of_jdk = frames.iter().all(|frame| is_jdk(class(frame)));
-        let is_of_tools = !own.is_empty() && own.iter().all(|it| class(it).starts_with(TOOLS));
-        StackFacts {
-            place,
-            borrows,
-            waits_for_work,
-            loops,
-            takes_dumps,
-            is_of_jdk,
-            is_of_tools,
-            frames,
+/// What a native method of the JDK does, which the JVM calls runnable whatever it does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum NativeCall {
+    /// Waits for what is outside, or is not the JDK's.
+    #[default]
+    Outside,
+    /// It is about to wait, or no longer does.
+    Parks,
+    Sleeps,
+    Waits,
+    /// Waits for a packet of anybody.
+    Receives,
+    /// Anything else, such as waking another thread.
+    Runs,
+}
+
+impl NativeCall {
+    fn of(frame: &str) -> NativeCall {
+        match (class(frame), method(frame)) {
+            ("java.lang.Thread", method) if method.starts_with("sleep") => NativeCall::Sleeps,
+            ("java.lang.Object", method) if method.starts_with("wait") => NativeCall::Waits,
+            (class, "park") if class.ends_with("misc.Unsafe") => NativeCall::Parks,
+            (class, method) if class.contains(".Datagram") && method.starts_with("receive") => {
+                NativeCall::Receives
+            }
+            (class, _) if !is_jdk(class) => NativeCall::Outside,
+            (class, _) if OUTSIDE.iter().any(|begin| class.starts_with(begin)) => {
+                NativeCall::Outside
+            }
+            _ => NativeCall::Runs,
         }
     }
 }
 
 impl StackFacts {
+    fn of(frames: Vec<String>, program: &ProgramCode) -> StackFacts {
+        let outside = frames.iter().find(|frame| !is_machinery(frame)).or(frames.first());
+        let place = outside.cloned().unwrap_or_default();
+        let own: Vec<&String> =
+            frames.iter().filter(|frame| !is_machinery(frame) && !is_jdk(class(frame))).collect();
+        let inner = own.get(..TELLING.min(own.len())).unwrap_or_default();
+        // What was called by the program's innermost method, and that one.
+        let called: Vec<&String> = match own.first() {
+            Some(first) => {
+                let until = frames.iter().take_while(|it| it != first);
+                until.chain(own.first().copied()).collect()
+            }
+            None => frames.iter().collect(),
+        };
+        let borrows = borrows(&own, inner);
+        let is_named = inner.iter().any(|frame| begins(frame, &WAITS_FOR_WORK))
+            || inner.iter().take(2).any(|it| begins(it, &TAKES) && has(it, &QUEUES));
+        // What the JDK's own streams wait for is no signal of the program's.
+        let is_direct = outside.is_some_and(|frame| !is_jdk(class(frame)));
+        // What a thread's own loop waits for is its work, or its end.
+        let is_run = own.first().is_some_and(|it| method(it) == "run");
+        let asks = !is_run && called.iter().chain(inner.get(1)).any(|frame| is_for_result(frame));
+        let is_program = program.frame(&frames).is_some();
+        // A pool of a library's own calls the program from its threads.
+        let is_outermost = |it: &&String| program.frame(std::slice::from_ref(*it)).is_none();
+        let is_given = program.is_known() && is_program && own.last().is_some_and(is_outermost);
+        let is_of_executor = frames.iter().any(|frame| RUNS_TASKS.contains(&method(frame)));
+        let loops_reading = own.len() <= OWN_LOOP + 1 && own.iter().any(|it| has(it, &READERS));
+        StackFacts {
+            place,
+            waits_for_work: borrows.is_none() && is_named,
+            borrows,
+            asks,
+            meets: called.iter().any(|frame| has(frame, &MEETS)),
+            puts: called.iter().any(|frame| is_for_room(frame)),
+            native: frames.first().map_or(NativeCall::Outside, |frame| NativeCall::of(frame)),
+            reads: loops_reading && frames.first().is_some_and(|it| is_of_sockets(it)),
+            is_task: is_given || is_of_executor,
+            is_of_executor,
+            is_of_library: program.is_known() && !own.is_empty() && !asks && !is_program,
+            loops: own.len() <= OWN_LOOP && is_direct,
+            takes_dumps: frames.iter().any(|frame| begins(frame, &TAKES_DUMPS)),
+            is_of_jdk: frames.iter().all(|frame| is_jdk(class(frame))),
+            is_of_tools: !own.is_empty() && own.iter().all(|it| class(it).starts_with(TOOLS)),
+            frames,
+        }
+    }
+}
+
+/// Whether a method's name begins with one of these.
+fn begins(frame: &str, with: &[&str]) -> bool {
+    with.iter().any(|begin| method(frame).starts_with(begin))
+}
+
+/// Whether one of these is a part of its class's name.
+fn has(frame: &str, parts: &[&str]) -> bool {
+    parts.iter().any(|part| class(frame).contains(part))
+}
+
+fn is_for_result(frame: &str) -> bool {
+    has(frame, &RESULTS) || class(frame) == "java.lang.Thread" && method(frame) == "join"
+}
+
+fn is_for_room(frame: &str) -> bool {
+    let is_queue = || has(frame, &QUEUES) || has(frame, &["Buffer", "Channel"]);
+    begins(frame, &PUTS) && is_queue() || begins(frame, &WAITS_FOR_ROOM)
+}
+
+fn is_of_sockets(frame: &str) -> bool {
+    ["sun.nio.ch.", "java.net."].iter().any(|begin| frame.starts_with(begin))
+}
+
+/// Where a thread with these frames of the program's asks a pool for an object, and who called
+/// that.
+fn borrows(own: &[&String], inner: &[&String]) -> Option<(String, String)> {
+    // Others, too, have methods of these names.
+    let is_pool = |frame: &&String| {
+        let is_telling = method(frame).starts_with("borrow");
+        begins(frame, &BORROWS) && (is_telling || has(frame, &["Pool", "DataSource"]))
+    };
+    let at = inner.iter().position(is_pool)?;
+    let pool = *inner.get(at)?;
+    // A pool of connections is made of a pool of objects, and both of several classes.
+    let is_of_pool = |it: &str| vendor(it) == vendor(pool) || begins(it, &BORROWS);
+    let caller = own.iter().skip(at + 1).find(|it| !is_of_pool(it));
+    Some((pool.clone(), caller.map_or_else(String::new, |it| (*it).clone())))
+}
+
+impl StackFacts {
+    /// Whether it waits for packets, connections, or what a selector tells of.
+    pub(super) fn takes_input(&self) -> bool {
+        let selects = |frame: &String| class(frame) == "sun.nio.ch.SelectorImpl";
+        self.native == NativeCall::Receives || self.frames.iter().take(TELLING).any(selects)
+    }
+
     /// Whether who does this seems to have an object of a pool that others wait for in `pool`,
     /// called by `caller`, and how that is known.
     pub(super) fn has_of_pool(&self, pool: &str, caller: &str) -> Option<&'static str> {
@@ -161,6 +300,10 @@ impl SeenThread<'_> {
     /// Waits for a lock that another thread has.
     pub(super) fn is_blocked(&self) -> bool {
         let kind = self.dumped.kind;
+        // A permit may be a place to take, or work that is to come.
+        if kind == Some(WaitKind::Semaphore) {
+            return false;
+        }
         // After a notification it enters again as others do who never waited, and nobody has
         // to have the monitor: only who is named as its holder blocks it.
         let again = self.dumped.reenters || kind == Some(WaitKind::LockReacquire);
@@ -172,6 +315,15 @@ impl SeenThread<'_> {
         matches!(self.state, State::Waiting | State::Parked) && self.waits_for_ever()
     }
 
+    /// Waits for something else than work, for a limited time.
+    pub(super) fn is_asking_for_a_time(&self) -> bool {
+        matches!(self.state, State::Waiting | State::Parked)
+            && self.dumped.is_timed
+            && self.dumped.kind.is_some()
+            && !self.is_blocked()
+            && !self.dumped.reenters
+    }
+
     /// The same, whether or not it seems to wait for work: of one who has a lock that others
     /// wait for.
     pub(super) fn waits_for_ever(&self) -> bool {
@@ -180,8 +332,36 @@ impl SeenThread<'_> {
         waits && is_wait && !self.is_blocked() && !self.dumped.reenters && !self.dumped.is_timed
     }
 
+    /// Whether it used a processor since an earlier dump, for more than a limited wait takes that
+    /// begins anew; not if the dumps do not tell.
+    pub(super) fn has_run_since(&self, before: &SeenThread<'_>) -> bool {
+        let used = self.dumped.cpu_ns.zip(before.dumped.cpu_ns);
+        let most_ns = if self.dumped.is_timed { WAITS_AGAIN_NS } else { 0 };
+        used.is_some_and(|(now, before)| now.saturating_sub(before) > most_ns)
+    }
+
+    /// Does something, or sleeps where it may do so for a task.
+    pub(super) fn is_at_work(&self) -> bool {
+        matches!(self.state, State::Running | State::Native | State::Sleeping | State::Blocked)
+    }
+
+    /// It has called much before it waited, and waits for no permit.
+    pub(super) fn is_deep(&self) -> bool {
+        !self.stack.loops && !self.stack.meets && self.dumped.kind != Some(WaitKind::Semaphore)
+    }
+
     pub(super) fn name(&self) -> String {
         Names(self.log).thread(self.dumped.thread)
+    }
+
+    pub(super) fn is_virtual(&self) -> bool {
+        let known = self.log.definitions().threads().get(self.dumped.thread);
+        known.is_some_and(|it| it.is_virtual)
+    }
+
+    /// Whether the JDK has begun it for virtual threads, which this dump may not show.
+    pub(super) fn is_of_virtual(&self) -> bool {
+        OF_VIRTUAL.contains(&self.name().as_str())
     }
 
     pub(super) fn group(&self) -> String {
@@ -219,11 +399,11 @@ pub(super) struct StackBook(HashMap<(usize, u32), StackFacts>);
 
 impl StackBook {
     /// Of all stacks in the dumps of these logs.
-    pub(super) fn of(logs: &[Recording]) -> StackBook {
+    pub(super) fn of(logs: &[Recording], program: &ProgramCode) -> StackBook {
         let mut book = HashMap::new();
         for (run, log) in logs.iter().enumerate() {
             for thread in log.dumps().iter().flat_map(|dump| &dump.threads) {
-                let facts = || StackFacts::of(Names(log).stack(thread.stack));
+                let facts = || StackFacts::of(Names(log).stack(thread.stack), program);
                 book.entry((run, thread.stack)).or_insert_with(facts);
             }
         }
@@ -263,10 +443,16 @@ pub(super) fn series<'a>(findings: &Findings<'a>, book: &'a StackBook) -> Vec<Se
 }
 
 fn state(reader: &StateReader<'_>, at_ns: u64, dumped: &DumpedThread, stack: &StackFacts) -> State {
+    let told = match (dumped.state, stack.native) {
+        (ThreadState::Running | ThreadState::Native, NativeCall::Parks) => ThreadState::Parked,
+        (ThreadState::Running | ThreadState::Native, NativeCall::Sleeps) => ThreadState::Sleeping,
+        (ThreadState::Running | ThreadState::Native, NativeCall::Waits) => ThreadState::Waiting,
+        (state, _) => state,
+    };
     let sample = Sample {
         wall_ns: 1,
         count: 1,
-        state: dumped.state.code(),
+        state: told.code(),
         stack: dumped.stack,
         kind: dumped.kind.map_or(0, |kind| u32::from(kind.code())),
         lock: dumped.lock,
@@ -274,7 +460,17 @@ fn state(reader: &StateReader<'_>, at_ns: u64, dumped: &DumpedThread, stack: &St
     };
     let state = reader.state(&Noted { thread: dumped.thread, at_ns, record: sample });
     match state {
-        State::Waiting | State::Parked if stack.waits_for_work || stack.is_of_jdk => State::Idle,
+        State::Blocked if dumped.kind == Some(WaitKind::Semaphore) => match stack.waits_for_work {
+            true => State::Idle,
+            false => State::Parked,
+        },
+        State::Waiting | State::Parked
+            if stack.waits_for_work || stack.is_of_jdk || stack.is_of_library =>
+        {
+            State::Idle
+        }
+        // A packet of anybody.
+        State::Native if stack.reads || stack.native == NativeCall::Receives => State::Idle,
         _ if stack.is_of_tools => State::Idle,
         // Who waits for a signal as soon as it has begun does what it is told.
         State::Waiting | State::Parked
@@ -287,6 +483,7 @@ fn state(reader: &StateReader<'_>, at_ns: u64, dumped: &DumpedThread, stack: &St
         // It took a connection from a queue's head, which is no work.
         State::Idle if stack.borrows.is_some() => State::Parked,
         State::Running | State::Native | State::Other if stack.takes_dumps => State::Idle,
+        State::Native if stack.native == NativeCall::Runs => State::Running,
         state => state,
     }
 }
@@ -297,7 +494,7 @@ pub(super) fn class(frame: &str) -> &str {
     name.rsplit_once('.').map_or("", |(class, _)| class)
 }
 
-fn method(frame: &str) -> &str {
+pub(super) fn method(frame: &str) -> &str {
     let name = frame.split('(').next().unwrap_or(frame);
     name.rsplit_once('.').map_or(name, |(_, method)| method)
 }

@@ -6,11 +6,24 @@ use super::{Advice, Certainty, Finding, Kind, Verdict};
 use crate::{
     Findings,
     sections::dumps::{
-        BlockedOn, DumpDeadlock, DumpFindings, WaitingCrowd, are_dumps, brief, dump_findings,
+        BlockedOn, DumpDeadlock, DumpFindings, DumpHolder, FullGroup, WaitingCrowd, are_dumps,
+        brief, dump_findings,
     },
 };
 use tyrion_model::{harmless, states::State, units};
+use tyrion_wire::WaitKind;
 
+/// So many dumps show what was there for a moment only.
+const SERIES: u64 = 3;
+/// Threads that use less than this share of a processor hardly compute, wherever they are seen.
+const BARELY: f64 = 0.1;
+/// Classes of the JDK that do not tell what is waited for.
+const PLAIN: [&str; 4] = [
+    "java.lang.Object",
+    "java.util.concurrent.CountDownLatch",
+    "java.util.concurrent.locks.",
+    "java.util.concurrent.Semaphore",
+];
 /// So many threads that wait at one place are a crowd.
 const CROWD: u64 = 3;
 
@@ -18,20 +31,31 @@ const CROWD: u64 = 3;
 pub(super) fn verdict(findings: &Findings<'_>) -> Option<Verdict> {
     let found = dump_findings(findings).filter(|_| are_dumps(findings))?;
     let mut verdict = Verdict { certainty: Certainty::Exact, ..Verdict::default() };
-    let blocked = found.blocked.iter().max_by_key(|it| (it.waiters, !it.holders.is_empty()));
+    let blocked = found
+        .blocked
+        .iter()
+        .filter(|it| is_lasting(it, &found))
+        .max_by_key(|it| (it.in_all_dumps, !it.holders.is_empty()));
     let pool = found.crowds.iter().find(|it| it.is_pool && it.count >= CROWD);
     let crowd = crowd(&found);
     if let Some(deadlock) = found.deadlocks.first() {
         of_deadlock(&mut verdict, deadlock, &found);
     } else if let Some(pool) = pool.filter(|it| blocked.is_none_or(|lock| lock.waiters < it.count))
     {
-        of_pool(&mut verdict, pool, &found);
+        of_pool(&mut verdict, pool, &found, findings);
     } else if let Some(lock) = blocked {
         of_lock(&mut verdict, lock, &found);
+    } else if let Some((crowd, full)) = served(&found, findings) {
+        of_served(&mut verdict, crowd, &full);
     } else if let Some(crowd) = crowd {
-        of_crowd(&mut verdict, crowd);
+        of_crowd(&mut verdict, crowd, &found);
     } else {
         of_work(&mut verdict, &found);
+    }
+    // A moment shows what threads do, and not for how long.
+    let is_of_moments = matches!(verdict.finding, Finding::NotLocks | Finding::NotRecorded);
+    if is_of_moments || found.dumps == 1 && verdict.finding != Finding::Deadlock {
+        verdict.certainty = Certainty::Inferred;
     }
     if found.told_deadlocked != 0 && found.deadlocks.is_empty() {
         verdict.lines.push(
@@ -45,10 +69,97 @@ pub(super) fn verdict(findings: &Findings<'_>) -> Option<Verdict> {
     Some(verdict)
 }
 
-/// What is not for locks: a crowd, or one that waits for an answer where nobody works.
+/// Whether threads waited for a lock in more than a moment: each dump may meet somebody who waits
+/// for an instant.
+fn is_lasting(lock: &BlockedOn, found: &DumpFindings) -> bool {
+    // One thread waits for what comes in, the others for their turn to do so.
+    let is_turn = lock.holders.first().is_some_and(|it| it.takes_input);
+    !is_turn && (found.dumps < SERIES || lock.in_dumps > 1 || lock.in_all_dumps >= CROWD)
+}
+
+/// The lock that those wait for who have what is waited for: the last one of the chain.
+fn root<'f>(lock: &'f BlockedOn, found: &'f DumpFindings) -> &'f BlockedOn {
+    let mut at = lock;
+    // Each step is to another lock, as circles are deadlocks; inferred ones may be there, too.
+    for _ in 0..found.blocked.len() {
+        let holder = at.holders.first().filter(|it| it.is_blocked);
+        let is_its = |it: &&BlockedOn, by: &DumpHolder| {
+            !std::ptr::eq(*it, at) && it.class == by.waits_for && it.places.contains(&by.place)
+        };
+        let next = holder.and_then(|by| found.blocked.iter().find(|it| is_its(it, by)));
+        match next {
+            Some(next) if !std::ptr::eq(next, lock) => at = next,
+            _ => break,
+        }
+    }
+    at
+}
+
+/// A crowd that waits in all dumps for those who are at work in all of them: for room in a queue,
+/// or for results.
+fn served<'f>(
+    found: &'f DumpFindings,
+    findings: &Findings<'_>,
+) -> Option<(&'f WaitingCrowd, FullGroup)> {
+    let is_there = |it: &&WaitingCrowd| {
+        (it.asks || it.meets)
+            && !it.is_pool
+            && found.dumps > 1
+            && it.per_dump.iter().all(|&count| count != 0)
+    };
+    let mate = |crowd: &WaitingCrowd| {
+        let mate = crowd.mate.as_ref()?;
+        let own = findings.program.frame(&mate.stack).unwrap_or(&mate.place).to_owned();
+        Some(FullGroup { group: mate.thread.clone(), count: 1, place: own, is_pool: false })
+    };
+    let mut crowds = found.crowds.iter().filter(is_there);
+    crowds.find_map(|crowd| {
+        let serves = |it: &&FullGroup| {
+            !crowd.meets && (it.is_pool || crowd.puts) && !crowd.groups.contains(&it.group)
+        };
+        let full = found.full.iter().find(serves).cloned();
+        Some((crowd, full.or_else(|| mate(crowd))?))
+    })
+}
+
+fn of_served(verdict: &mut Verdict, crowd: &WaitingCrowd, full: &FullGroup) {
+    verdict.kind = Kind::Wait;
+    verdict.advice = if crowd.puts { Advice::DrainFaster } else { Advice::SpeedUpTask };
+    verdict.finding = Finding::Unanswered;
+    verdict.certainty = Certainty::Inferred;
+    name_crowd(verdict, crowd);
+    verdict.holder.clone_from(&full.group);
+    verdict.holder_own.clone_from(&full.place);
+    let (who, wait) = (some(&crowd.names, crowd.count), verb(crowd.count, "waits", "wait"));
+    let what = match (crowd.puts, crowd.meets) {
+        (true, _) => "room in a queue",
+        (_, true) => "others to come to the same point",
+        _ => "results",
+    };
+    verdict.lines.push("No thread waits for a lock.".to_owned());
+    verdict.lines.push(format!("{who} {wait} for {what} in {}.", at(&crowd.place)));
+    verdict.lines.push(format!(
+        "Probably for {}, {} that {} at work in all dumps, as in {}.",
+        name(&full.group),
+        threads(full.count),
+        verb(full.count, "was", "were"),
+        at(&full.place)
+    ));
+    verdict.lines.push("→ Make that faster, or have more threads for it.".to_owned());
+}
+
+/// How many threads work.
+fn working(found: &DumpFindings) -> u64 {
+    found.running.iter().chain(&found.native).map(|it| it.count).sum()
+}
+
+/// What is not for locks, and who waits has asked for: a crowd, or one that waits for an answer
+/// where nobody works. Over a series, those count that have not moved.
 fn crowd(found: &DumpFindings) -> Option<&WaitingCrowd> {
-    let works: u64 = found.running.iter().chain(&found.native).map(|it| it.count).sum();
-    found.crowds.iter().filter(|it| it.count != 0).find(|it| it.count >= CROWD || works == 0)
+    let works = working(found);
+    let count = |it: &WaitingCrowd| if found.dumps == 1 { it.count } else { it.unmoved };
+    let mut asking = found.crowds.iter().filter(|it| it.asks && count(it) != 0);
+    asking.find(|it| count(it) >= CROWD || works == 0)
 }
 
 fn name(text: &str) -> String {
@@ -129,10 +240,17 @@ fn of_deadlock(verdict: &mut Verdict, deadlock: &DumpDeadlock, found: &DumpFindi
     });
 }
 
-fn of_lock(verdict: &mut Verdict, lock: &BlockedOn, found: &DumpFindings) {
+fn of_lock(verdict: &mut Verdict, most: &BlockedOn, found: &DumpFindings) {
+    let lock = root(most, found);
     verdict.finding = Finding::StillWaiting;
     (verdict.kind, verdict.advice) = (Kind::Lock, Advice::ShortenHold);
-    verdict.name = lock_name(&lock.class, &lock.name);
+    let what = &lock_name(&lock.class, &lock.name);
+    let place = lock.places.first().map_or_else(String::new, |it| at(it));
+    let tells_nothing = ["java.lang.Object", "java.lang.Class"].contains(&lock.class.as_str());
+    verdict.name = match tells_nothing && lock.name.is_empty() && !place.is_empty() {
+        true => format!("{what} in {place}"),
+        false => what.clone(),
+    };
     verdict.waiter = lock.places.first().cloned().unwrap_or_default();
     verdict.waiting.clone_from(&lock.threads);
     verdict.contended = lock.waiters;
@@ -140,11 +258,17 @@ fn of_lock(verdict: &mut Verdict, lock: &BlockedOn, found: &DumpFindings) {
     let wait = verb(lock.waiters, "waits", "wait");
     let count = threads(lock.waiters);
     let place = lock.places.iter().map(|it| at(it)).collect::<Vec<_>>().join(", ");
-    let what = &verdict.name;
     let begin = format!("{count} ({who}) {wait} for {what} in {place}");
     let Some(holder) = lock.holders.first() else {
         verdict.certainty = Certainty::Inferred;
         verdict.lines.push(format!("{begin}. The dump does not tell who has it."));
+        // Of monitors dumps tell who has them: nobody in any of these, so that it is something
+        // else that keeps those who wait.
+        if found.dumps > 1 && lock.kind == WaitKind::Monitor.name() {
+            (verdict.kind, verdict.advice) = (Kind::Unclear, Advice::RecordMore);
+            verdict.lines.push("→ Record the program: tyrion attach PID.".to_owned());
+            return;
+        }
         verdict.lines.push(
             "→ Take the dump with jstack -l, or jcmd PID Thread.print -l: it names owners of \
              java.util.concurrent."
@@ -153,7 +277,11 @@ fn of_lock(verdict: &mut Verdict, lock: &BlockedOn, found: &DumpFindings) {
         return;
     };
     verdict.holder.clone_from(&holder.thread);
-    verdict.holder_own.clone_from(&holder.place);
+    verdict.holder_own.clone_from(if holder.took.is_empty() {
+        &holder.place
+    } else {
+        &holder.took
+    });
     let names: Vec<String> = lock.holders.iter().map(|it| it.thread.clone()).collect();
     let is_inferred = holder.known_by == "beyond-the-call";
     let many = lock.holders.len() as u64;
@@ -167,11 +295,14 @@ fn of_lock(verdict: &mut Verdict, lock: &BlockedOn, found: &DumpFindings) {
         false => format!("{} {has} it", some(&names, many)),
     };
     verdict.lines.push(format!("{begin}. {held}."));
-    if is_inferred {
+    if is_inferred || lock.in_dumps < found.dumps {
         verdict.certainty = Certainty::Inferred;
     }
     let name_of = name(&holder.thread);
     let class = |class: &str| if class.is_empty() { "something".to_owned() } else { name(class) };
+    if holder.known_by == "initializer" {
+        (verdict.kind, verdict.advice) = (Kind::Wait, Advice::InitializeEarlier);
+    }
     if holder.is_asking {
         (verdict.kind, verdict.advice) = (Kind::Deadlock, Advice::Signal);
         verdict.lines.push(format!(
@@ -186,10 +317,24 @@ fn of_lock(verdict: &mut Verdict, lock: &BlockedOn, found: &DumpFindings) {
             true => format!("waits for {} itself", class(&holder.waits_for)),
             false => format!("is {}", holder.state),
         };
-        verdict.lines.push(format!("{name_of} {meanwhile} in {}.", at(&holder.place)));
+        let took = match holder.took.as_str() {
+            "" => String::new(),
+            took if took == holder.place => String::new(),
+            took => format!(" took it in {}, and", at(took)),
+        };
+        verdict.lines.push(format!("{name_of}{took} {meanwhile} in {}.", at(&holder.place)));
         verdict.lines.push(format!("→ Do less in {name_of} while it has the lock."));
     }
-    others(verdict, found);
+    if std::ptr::eq(most, lock) {
+        others(verdict, found);
+        return;
+    }
+    verdict.lines.push(format!(
+        "{} more {} for {}, and stand behind that.",
+        threads(most.waiters),
+        verb(most.waiters, "waits", "wait"),
+        lock_name(&most.class, &most.name)
+    ));
 }
 
 /// What else waits, in a line.
@@ -204,7 +349,12 @@ fn others(verdict: &mut Verdict, found: &DumpFindings) {
     }
 }
 
-fn of_pool(verdict: &mut Verdict, pool: &WaitingCrowd, found: &DumpFindings) {
+fn of_pool(
+    verdict: &mut Verdict,
+    pool: &WaitingCrowd,
+    found: &DumpFindings,
+    findings: &Findings<'_>,
+) {
     verdict.finding = Finding::Unanswered;
     (verdict.kind, verdict.advice) = (Kind::Wait, Advice::ReturnAlways);
     verdict.name.clone_from(&pool.place);
@@ -231,9 +381,23 @@ fn of_pool(verdict: &mut Verdict, pool: &WaitingCrowd, found: &DumpFindings) {
         let course = if last > first { ": more and more" } else { "" };
         verdict.lines.push(format!("In the dumps {} threads wait{course}.", pool.course()));
     }
+    if found.dumps > 1 && pool.unmoved == pool.count && pool.holders.is_empty() {
+        verdict.kind = Kind::NobodyAnswers;
+        verdict.certainty = Certainty::Inferred;
+        verdict.lines.push(
+            "None of them has got one, and no thread is seen to use one: none comes back, or who \
+             waits has them."
+                .to_owned(),
+        );
+    }
     if let Some(first) = pool.holders.first() {
+        // Who has its objects gives them back some time, if it is not waiting itself.
+        if found.dumps > 1 && pool.holders.iter().any(|it| !it.is_blocked && !it.is_asking) {
+            verdict.advice = Advice::LargerPool;
+        }
         verdict.holder.clone_from(&first.thread);
-        verdict.holder_own.clone_from(&first.place);
+        let own = findings.program.frame(&first.stack).unwrap_or(&first.place);
+        own.clone_into(&mut verdict.holder_own);
         let many = pool.holders.len() as u64;
         let names: Vec<String> = pool.holders.iter().map(|it| it.thread.clone()).collect();
         verdict.lines.push(format!(
@@ -263,13 +427,23 @@ fn of_pool(verdict: &mut Verdict, pool: &WaitingCrowd, found: &DumpFindings) {
     }
 }
 
-fn of_crowd(verdict: &mut Verdict, crowd: &WaitingCrowd) {
+/// What a crowd waits for and where. What is made of the JDK's has its name from who uses it.
+fn name_crowd(verdict: &mut Verdict, crowd: &WaitingCrowd) {
+    let is_plain = crowd.class.is_empty() || PLAIN.iter().any(|it| crowd.class.starts_with(it));
+    verdict.name.clone_from(if is_plain { &crowd.place } else { &crowd.class });
+    verdict.waiter.clone_from(&crowd.place);
+    verdict.waiter_own.clone_from(&crowd.own);
+    verdict.waiting.clone_from(&crowd.names);
+}
+
+fn of_crowd(verdict: &mut Verdict, crowd: &WaitingCrowd, found: &DumpFindings) {
     verdict.finding = Finding::Unanswered;
     (verdict.kind, verdict.advice) = (Kind::NobodyAnswers, Advice::Signal);
     verdict.certainty = Certainty::Inferred;
-    verdict.name = crowd.class.clone();
-    verdict.waiter.clone_from(&crowd.place);
-    verdict.waiting.clone_from(&crowd.names);
+    name_crowd(verdict, crowd);
+    if crowd.is_task && crowd.count == crowd.of_group && found.dumps > 1 {
+        verdict.advice = Advice::SeparatePool;
+    }
     let class = match crowd.class.as_str() {
         "" => "something".to_owned(),
         class => name(class),
@@ -280,7 +454,13 @@ fn of_crowd(verdict: &mut Verdict, crowd: &WaitingCrowd) {
         "{who} {wait} for {class} in {}, without a limit, and no thread is seen to work on it.",
         at(&crowd.place)
     ));
-    verdict.lines.push("→ Look at who should bring it; give the wait a limit.".to_owned());
+    verdict.lines.push(match verdict.advice {
+        Advice::SeparatePool => {
+            "→ All threads of the pool wait for what tasks of it may bring: let others run those."
+                .to_owned()
+        }
+        _ => "→ Look at who should bring it; give the wait a limit.".to_owned(),
+    });
 }
 
 fn of_work(verdict: &mut Verdict, found: &DumpFindings) {
@@ -294,8 +474,11 @@ fn of_work(verdict: &mut Verdict, found: &DumpFindings) {
         of_untold(verdict);
         return;
     }
+    if is_undecided(verdict, found) {
+        return;
+    }
     verdict.lines.push("No thread waits for a lock.".to_owned());
-    if let Some(most) = running {
+    if let Some(most) = running.filter(|_| !barely_computes(found)) {
         (verdict.kind, verdict.advice) = (Kind::Computes, Advice::ProfileCpu);
         verdict.name.clone_from(&most.place);
         let compute = verb(computing, "computes", "compute");
@@ -320,6 +503,55 @@ fn of_work(verdict: &mut Verdict, found: &DumpFindings) {
         (verdict.kind, verdict.advice) = (Kind::Idle, Advice::Nothing);
         verdict.lines.push("All threads wait for work, or sleep: it was idle.".to_owned());
     }
+}
+
+/// Whether the threads hardly used a processor from the first dump to the last; not if the dumps
+/// do not tell.
+fn barely_computes(found: &DumpFindings) -> bool {
+    let elapsed_ns = found.cpu.iter().filter_map(|row| row.elapsed_ns).max().unwrap_or(0);
+    let cpu_ns: u64 = found.cpu.iter().map(|row| row.cpu_ns).sum();
+    found.dumps > 1 && elapsed_ns != 0 && (cpu_ns as f64) < BARELY * elapsed_ns as f64
+}
+
+/// Whether nobody works, and what the threads do may be nothing or all that they can.
+fn is_undecided(verdict: &mut Verdict, found: &DumpFindings) -> bool {
+    let computes = found.running.iter().any(|it| it.count != 0) && !barely_computes(found);
+    if computes || !found.native.is_empty() {
+        return false;
+    }
+    let crowd = found.crowds.iter().find(|it| it.count != 0 && !it.asks);
+    let why = if found.lacks_virtual {
+        "The program has virtual threads, which this kind of dump does not show.".to_owned()
+    } else if let Some(crowd) = crowd {
+        let (who, wait) = (some(&crowd.names, crowd.count), verb(crowd.count, "waits", "wait"));
+        format!(
+            "{who} {wait} in {}: that may be for work, or for what never comes. A dump does not \
+             tell which.",
+            at(&crowd.place)
+        )
+    } else if let Some(full) = found.full.iter().find(|it| it.is_pool && found.dumps > 1) {
+        let who = match full.count {
+            1 => format!("The only thread of {} was", name(&full.group)),
+            count => format!("All {count} threads of {} were", name(&full.group)),
+        };
+        format!(
+            "{who} at work in all dumps, as in {}. Whether more work waits for them, a dump does \
+             not tell.",
+            at(&full.place)
+        )
+    } else {
+        return false;
+    };
+    (verdict.kind, verdict.advice) = (Kind::Unclear, Advice::RecordMore);
+    verdict.finding = Finding::NotRecorded;
+    verdict.certainty = Certainty::Inferred;
+    verdict.lines.push("No thread is seen to wait for a lock.".to_owned());
+    verdict.lines.push(why);
+    verdict.lines.push(match found.lacks_virtual {
+        true => "→ Take one with jcmd PID Thread.dump_to_file, or record the program.".to_owned(),
+        false => "→ Record the program: tyrion attach PID.".to_owned(),
+    });
+    true
 }
 
 /// Before JDK 25, `Thread.dump_to_file` tells only stacks.

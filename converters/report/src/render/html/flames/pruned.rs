@@ -2,6 +2,7 @@
 //! long the recording.
 
 use super::Flame;
+use crate::findings::ProgramCode;
 use serde::{Serialize, Serializer, ser::SerializeSeq};
 use std::collections::{BTreeMap, HashMap};
 
@@ -26,6 +27,8 @@ const OTHER_LOCKS: &str = "[other] locks";
 pub(super) struct PrunedFlame<'a> {
     title: &'static str,
     frames: Vec<&'a str>,
+    /// Which of the frames are of the program's own code.
+    own: Vec<usize>,
     threads: Vec<&'a str>,
     /// The first one is none.
     locks: Vec<&'a str>,
@@ -84,6 +87,7 @@ impl<'a> PrunedFlame<'a> {
                 return PrunedFlame {
                     title: flame.title,
                     frames: kept.frames,
+                    own: Vec::new(),
                     threads,
                     locks,
                     nodes: kept.nodes,
@@ -92,6 +96,15 @@ impl<'a> PrunedFlame<'a> {
             }
             least = least.saturating_mul(2);
         }
+    }
+}
+
+impl PrunedFlame<'_> {
+    /// The same, told which code is the program's own.
+    pub(super) fn with_own(mut self, program: &ProgramCode) -> Self {
+        let frames = self.frames.iter().enumerate();
+        self.own = frames.filter(|(_, frame)| program.is_own(frame)).map(|(at, _)| at).collect();
+        self
     }
 }
 
@@ -177,6 +190,13 @@ mod tests {
             (&["b", "a"][..], &["", "[monitor] C"][..])
         );
         assert_eq!(pruned.sums, [[0, 0, 0, 3], [1, 1, 0, 1], [2, 1, 0, 9999], [3, 0, 1, 10000]]);
+    }
+
+    #[test]
+    fn the_programs_own_frames_are_told() {
+        let flame = flame("[a];java.lang.Thread.run;com.acme.Shop.sell;org.x.Y.z 5\n");
+        let pruned = PrunedFlame::of(&flame).with_own(&ProgramCode::named(&["com.acme"]));
+        assert_eq!((pruned.frames[pruned.own[0]], pruned.own.len()), ("com.acme.Shop.sell", 1));
     }
 
     #[test]

@@ -1,0 +1,55 @@
+use super::*;
+use crate::testing::{Crafted, found};
+use tyrion_model::filter::Filter;
+use tyrion_wire::WaitKind;
+
+const FRAMES: [&str; 1] = ["com.acme.Shop.serve:10"];
+
+fn sum(glance: &Glance, wanted: impl Fn(&Doing) -> bool) -> u64 {
+    let bands = glance.bands.iter().filter(|band| wanted(&band.what));
+    bands.flat_map(|band| &band.ns).sum()
+}
+
+#[test]
+fn the_worst_locks_have_bands_and_rows_of_their_own() {
+    let mut log = Crafted::new(10_000_000_000);
+    for (class, ms) in [("a.Few", 1), ("a.Most", 400), ("a.Some", 30), ("a.Third", 20)] {
+        let lock = (class, "");
+        log.pass(1_000_000_000);
+        log.wait("http-1", &FRAMES, (WaitKind::Monitor, lock), ms * 1_000_000, "");
+    }
+    let (logs, filter) = ([log.finish("shop.log")], Filter::default());
+    let glance = Glance::of(&found(&logs, &filter)).unwrap();
+    let label = |of: usize| sum(&glance, |what| matches!(what, Doing::Lock(at, _) if *at == of));
+    assert_eq!([label(0), label(1), label(2)], [400_000_000, 30_000_000, 20_000_000]);
+    assert_eq!(sum(&glance, |what| *what == Doing::OtherLocks), 1_000_000);
+    let all: u64 = glance.lived_ns.iter().sum();
+    assert_eq!(sum(&glance, |_| true), all, "the bands are all of the time");
+    let rows: Vec<_> =
+        glance.locks.iter().map(|lock| (&*lock.label, lock.place, lock.wait_ns)).collect();
+    assert_eq!(rows[0], ("a.Most#2", Some(0), 400_000_000));
+    assert_eq!(rows[3], ("a.Few#1", None, 1_000_000));
+    assert_eq!(glance.locks[0].over_time_ns.iter().sum::<u64>(), 400_000_000);
+    assert_eq!((&*glance.locks[0].waiter.name, glance.locks[0].waiter.percent), ("http-*", 100));
+    let waits = |at: usize| glance.heat[at].waits.iter().map(|(.., waits)| waits).sum::<u64>();
+    assert_eq!((&*glance.heat[0].label, waits(0), glance.heat.len()), ("a.Most#2", 1, 4));
+    assert_eq!(glance.heat[0].waits[0].1, 28, "400 ms are more than 2^28 ns");
+    assert_eq!((glance.locks[0].hold_ns, &*glance.locks[0].holder.name), (None, ""));
+}
+
+#[test]
+fn where_nobody_waited_there_is_no_picture() {
+    let (logs, filter) = ([Crafted::new(1_000_000).finish("idle.log")], Filter::default());
+    assert_eq!(Glance::of(&found(&logs, &filter)), None);
+}
+
+#[test]
+fn most_is_of_those_with_most() {
+    let of = |parts: &[(&str, u64)]| {
+        let most = Most::of(parts.iter().map(|(name, ns)| ((*name).to_owned(), *ns)));
+        (most.name, most.percent)
+    };
+    assert_eq!(of(&[("a", 1), ("b", 2), ("a", 2)]), ("a".to_owned(), 60));
+    assert_eq!(of(&[("b", 2), ("a", 2)]), ("a".to_owned(), 50));
+    assert_eq!(of(&[("a", 0)]), (String::new(), 0));
+}
