@@ -2,7 +2,7 @@
 
 use crate::{
     attaching::start_unrecorded,
-    mode_changes::{REDEFINED, attach_to, redefined, take_step},
+    mode_changes::{REDEFINED, WAITS, attach_to, await_more, redefined, take_step, total},
     support::{
         Jdk, Program, Report, RunningCommand, err, info, on_jdks, stdout_of, text, tyrion, wait_for,
     },
@@ -12,7 +12,11 @@ use std::path::Path;
 
 on_jdks!(guilty_locks_are_traced_for_a_while: two);
 on_jdks!(locks_of_the_jdk_are_traced_for_a_while: two);
+on_jdks!(what_sees_waits_of_the_lock_stays: two);
+on_jdks!(another_mode_takes_over: two);
+on_jdks!(another_log_goes_on_with_it: one);
 on_jdks!(attached_as_from_the_start: newest);
+on_jdks!(recorded_from_the_start_in_another_mode: one);
 on_jdks!(attached_where_it_would_cost_all_compiled_code: one);
 on_jdks!(nothing_is_traced_without_a_guilty_lock: two);
 on_jdks!(a_stop_takes_the_probes_back: two);
@@ -37,9 +41,14 @@ fn program(jdk: &Jdk, folder: &Path, kind: &str) -> Program {
 
 /// The same, recorded from the start.
 fn recorded(jdk: &Jdk, kind: &str, length: &str, flags: &[&str]) -> RunningCommand {
+    let auto = ["--mode=auto", AFTER, length, "--holders=true"];
+    recorded_with(jdk, kind, &auto, flags)
+}
+
+fn recorded_with(jdk: &Jdk, kind: &str, options: &[&str], flags: &[&str]) -> RunningCommand {
     let folder = tempfile::tempdir().unwrap();
     let mut program = program(jdk, folder.path(), kind);
-    for option in ["--mode=auto", AFTER, length, "--holders=true"] {
+    for option in options {
         program = program.option(option);
     }
     for flag in flags {
@@ -159,11 +168,77 @@ fn locks_of_the_jdk_are_traced_for_a_while(jdk: &Jdk) {
     await_end_of_aim(&running);
     assert_no_probes(&running);
     step(&running, "rage");
-    // Waits are seen as before.
-    let waits = |running: &RunningCommand| info(&running.log)["totals"]["contentions"].as_u64();
-    let before = waits(&running);
-    wait_for("waits", || (waits(&running) > before).then_some(()));
+    await_waits(&running);
     check_report(&end(running).log, "Guilty.hotLock");
+}
+
+fn await_waits(running: &RunningCommand) {
+    await_more(&running.log, WAITS, total(&running.log, WAITS));
+}
+
+/// Where probes see waits, they share a class with those that count.
+fn what_sees_waits_of_the_lock_stays(jdk: &Jdk) {
+    let options = ["--mode=auto", AFTER, SHORTLY, "--parks=probes"];
+    let running = recorded_with(jdk, "stamped", &options, &[]);
+    await_end_of_aim(&running);
+    assert_no_probes(&running);
+    step(&running, "rage");
+    await_waits(&running);
+    end(running);
+}
+
+/// All locks are traced at a command, and single ones before and after that: each mode has
+/// its probes, and no other ones.
+fn another_mode_takes_over(jdk: &Jdk) {
+    let running = recorded(jdk, "monitor", FOR_LONG, &[]);
+    let change = |options: &[&str]| attach_to(&running, running.jvm(), options);
+    await_aim(&running);
+    change(&["--mode=contention"]);
+    assert_no_probes(&running);
+
+    change(&["--mode=trace"]);
+    let before = taken(&running.log);
+    step(&running, "count");
+    assert!(taken(&running.log) >= before + 2 * TIMES);
+
+    change(&["--mode=auto", SHORTLY]);
+    step(&running, "rage");
+    let expected = ["contention", "aimed", "contention", "trace", "contention", "aimed"];
+    let expected = [&expected[..], &["contention"]].concat();
+    wait_for("another aim", || (modes(&running.log) == expected).then_some(()));
+    change(&["--mode=contention"]);
+    assert_no_probes(&running);
+    // Those of waits have been in a class that is no lock that was meant.
+    step(&running, "stamped");
+    step(&running, "rage");
+    let stamped = |running: &RunningCommand| {
+        let kinds = tyrion().args(["dump"]).arg(&running.log).output().unwrap().stdout;
+        String::from_utf8_lossy(&kinds).contains("lock-write")
+    };
+    wait_for("waits", || stamped(&running).then_some(()));
+    end(running);
+}
+
+/// The log goes on in another file while a lock is traced.
+fn another_log_goes_on_with_it(jdk: &Jdk) {
+    let mut running = recorded(jdk, "monitor", FOR_LONG, &[]);
+    await_aim(&running);
+    step(&running, "quiet");
+    let (first, second) = (running.log.clone(), running.log.with_file_name("second.log"));
+    let jvm = running.jvm().to_string();
+    stdout_of(tyrion().args(["attach", "-o", text(&second), &jvm]));
+    running.log.clone_from(&second);
+    let before = taken(&second);
+    step(&running, "count");
+    assert_eq!(taken(&second), before + TIMES);
+    stdout_of(tyrion().args(["stop", &jvm]));
+    assert_no_probes(&running);
+    let _running = end(running);
+    assert_eq!(modes(&second), ["aimed", "contention"]);
+    check_report(&first, "Guilty.hot");
+    // What the second one says of the first part of it is in its metadata alone.
+    let told = stdout_of(tyrion().args(["info", text(&second)]));
+    assert!(told.contains("acquisitions and holds are those of 1 lock, in"), "{told}");
 }
 
 /// The program without an agent.
@@ -188,6 +263,16 @@ fn attached_as_from_the_start(jdk: &Jdk) {
     let before = taken(&running.log);
     step(&running, "count");
     assert!(taken(&running.log) >= before + 2 * TIMES);
+    end(running);
+}
+
+/// The JVM knows from the start that classes may change, so that is cheap.
+fn recorded_from_the_start_in_another_mode(jdk: &Jdk) {
+    let running = recorded_with(jdk, "monitor", &["--mode=contention"], &[]);
+    attach_to(&running, running.jvm(), &["--mode=auto", AFTER, SHORTLY]);
+    await_end_of_aim(&running);
+    assert_no_probes(&running);
+    assert!(taken(&running.log) > 0);
     end(running);
 }
 

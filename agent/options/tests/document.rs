@@ -42,7 +42,7 @@ fn introduction(counts: Counts) -> &'static str {
     match counts {
         Counts::Always => "`file` is `-o` of `record` and `attach`.",
         Counts::Trace => {
-            "These apply if `mode` has `trace`, or `auto`, for what it traces. Those that can change, `tyrion attach` changes also without\n`--mode`; the others can be given until trace mode has been on in that JVM.\n[trace-mode.md](trace-mode.md#while-the-jvm-runs) says what a change does."
+            "These apply if `mode` has `trace`, or `auto`. Those that can change, `tyrion attach` changes also without\n`--mode`; the others can be given until trace mode has been on in that JVM.\n[trace-mode.md](trace-mode.md#while-the-jvm-runs) says what a change does."
         }
         Counts::Auto => "These apply if `mode` has `auto` ([trace-mode.md](trace-mode.md#auto)).",
         Counts::Sampling => {

@@ -7,18 +7,20 @@
 
 mod certainty;
 mod cost;
+mod retry;
 
 use super::{hooks, running};
 use crate::{
     clock,
     jvm::Vm,
-    message::say,
+    message::{PANICKED, say},
     recorder::{Recorder, Sought, threads::Contending},
     spawn::{NoThread, thread},
     sync::lock,
     trace,
 };
 use cost::{Costs, Window};
+use retry::Retry;
 use std::{
     collections::BTreeSet,
     sync::{
@@ -35,6 +37,10 @@ const LOOKS: u64 = 200;
 /// Between two looks.
 const LEAST: Duration = Duration::from_millis(1);
 const MOST: Duration = Duration::from_millis(50);
+/// One look stands for so many pauses at most, and no less than this: the process may have been
+/// stopped, and a thread that waits at that moment has not waited all of the time.
+const PAUSES: u32 = 5;
+const LEAST_SPAN: Duration = Duration::from_millis(100);
 /// While nothing can be aimed at.
 const REST: Duration = Duration::from_millis(200);
 /// So many locks are traced at a time.
@@ -59,45 +65,49 @@ pub fn watch(vm: Vm) -> Result<(), NoThread> {
         say(&format!("mode=auto records waits alone: {reason}"));
         return Ok(());
     }
-    thread("tyrion-aim", move || {
+    let begun = thread("tyrion-aim", move || {
+        let mut retry = Retry::default();
         while let Some(recorder) = running::recorder().filter(|it| !it.log().is_closed()) {
             if running::may_aim(recorder) {
-                Watch::new(vm, recorder).run();
+                Watch { vm, recorder, known: BTreeSet::new(), retry: &mut retry }.run();
             } else {
-                take_back_what_is_left(vm, recorder);
+                take_back_what_is_left(vm, recorder, &mut retry);
                 std::thread::sleep(REST);
             }
         }
-    })
+    });
+    // Whoever asks again may have more luck.
+    WATCHED.store(begun.is_ok(), Relaxed);
+    begun
 }
 
-/// Takes back what a JVM without memory has kept.
-fn take_back_what_is_left(vm: Vm, recorder: &'static Recorder) {
-    if running::has_left() {
-        // If it fails, it is tried again.
+/// Takes back what a JVM without memory has kept, now and then: a thread that comes into the
+/// JVM has it look for memory everywhere.
+fn take_back_what_is_left(vm: Vm, recorder: &'static Recorder, retry: &mut Retry) {
+    if !running::has_left() {
+        retry.reset();
+    } else if retry.is_due(clock::now_ns()) {
         vm.with_thread(|env| running::take_back_what_is_left(recorder, env).is_ok());
     }
 }
 
 /// Watches as long as recording is on.
-struct Watch {
+struct Watch<'a> {
     vm: Vm,
     recorder: &'static Recorder,
     /// The locks that have been traced.
     known: BTreeSet<CodeName>,
+    retry: &'a mut Retry,
 }
 
-impl Watch {
-    fn new(vm: Vm, recorder: &'static Recorder) -> Watch {
-        Watch { vm, recorder, known: BTreeSet::new() }
-    }
-
+impl Watch<'_> {
     fn run(&mut self) {
         while self.may_go_on() {
             let Some(costs) = self.one_window() else { return };
             let limit_percent = running::auto().percent;
             let guilty = costs.guilty(limit_percent, &self.known, LOCKS);
-            if !guilty.is_empty() {
+            // Probes that are left have to go first.
+            if !guilty.is_empty() && !running::has_left() {
                 self.aim(&guilty);
             }
         }
@@ -108,20 +118,21 @@ impl Watch {
     }
 
     /// What waits cost in one window; `None` if recording ends meanwhile.
-    fn one_window(&self) -> Option<Costs> {
+    fn one_window(&mut self) -> Option<Costs> {
         let begun = Window::begin();
         let mut costs = Costs::default();
         let mut last_ns = begun.mono_ns;
         loop {
             let after = running::auto().after;
             let after_ns = u64::try_from(after.as_nanos()).unwrap_or(u64::MAX);
-            std::thread::sleep(Duration::from_nanos(after_ns / LOOKS).clamp(LEAST, MOST));
+            let pause = Duration::from_nanos(after_ns / LOOKS).clamp(LEAST, MOST);
+            std::thread::sleep(pause);
             if !self.may_go_on() {
                 return None;
             }
-            take_back_what_is_left(self.vm, self.recorder);
+            take_back_what_is_left(self.vm, self.recorder, self.retry);
             let now_ns = clock::now_ns();
-            self.look(&mut costs, now_ns.saturating_sub(last_ns));
+            self.look(&mut costs, stands_for(now_ns.saturating_sub(last_ns), pause));
             last_ns = now_ns;
             if now_ns.saturating_sub(begun.mono_ns) >= after_ns {
                 costs.end(&begun, &Window::begin());
@@ -163,7 +174,7 @@ impl Watch {
         let names = names.join(";");
         let aim = Arc::new(aim);
         // The JVM knows this thread all the time: it could not come in once the heap is full.
-        self.vm.with_thread(|env| {
+        let came_in = self.vm.with_thread(|env| {
             let traced = running::aim(self.recorder, env, &aim, names).and_then(|has_begun| {
                 if has_begun {
                     self.await_certainty(guilty);
@@ -174,6 +185,14 @@ impl Watch {
                 say(&format!("mode=auto: {reason}"));
             }
         });
+        if came_in.is_none() {
+            if running::is_aimed() {
+                // Nobody else would end it.
+                running::give_up(PANICKED);
+            }
+            // The JVM has no room for the thread; it may have some later.
+            return;
+        }
         // What cannot be traced now is not tried again and again.
         self.known.extend(guilty.iter().flat_map(|it| it.names.iter().cloned()));
     }
@@ -203,5 +222,24 @@ impl Watch {
             });
             certainty::is_certain(of_lock.map(|found| &found.histogram))
         })
+    }
+}
+
+/// How long what one look has seen lasts, in ns.
+fn stands_for(passed_ns: u64, pause: Duration) -> u64 {
+    let most = (pause * PAUSES).max(LEAST_SPAN);
+    passed_ns.min(u64::try_from(most.as_nanos()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_was_stopped_has_not_waited_all_the_time() {
+        const MS: u64 = 1_000_000;
+        assert_eq!(stands_for(60 * MS, MOST), 60 * MS);
+        assert_eq!(stands_for(10_000 * MS, MOST), 250 * MS);
+        assert_eq!(stands_for(10_000 * MS, LEAST), 100 * MS);
     }
 }

@@ -180,11 +180,10 @@ pub fn take_back(probes: &mut Probes, trace: &Trace, env: *mut JNIEnv) -> bool {
     follow_loading(probes, trace, env, false);
     // What passes while there is no hook gets none.
     let _ = trace.recorder().ti().set_event(HOOK, false);
-    let are_gone = trace.take_probes(env);
-    // Together with those of locks, the JDK's classes have lost those of waits.
-    probes.lacks_waits |= trace.wants_locks();
+    let stripped = trace.take_probes(env);
+    probes.lacks_waits |= stripped.has_locks;
     (probes.lacks_trace, probes.can_be_lost) = (true, false);
-    are_gone
+    stripped.is_done
 }
 
 /// Takes the probes of waits back, of which nothing is wanted: the JDK's classes are what their
@@ -384,15 +383,17 @@ pub fn transform(
         return None;
     }
     let wakers = WAKERS.load(Relaxed);
-    let bytes = if trace::active().is_some() {
-        let extent = extent();
-        // Where native methods see parks, and nothing beside them, there are none.
-        let has_some = !hooks::records_parks() || extent == Extent::BesideNatives;
-        let of_waits = target.filter(|_| has_some).map(|target| {
+    let extent = extent();
+    // Where native methods see parks, and nothing beside them, there are none.
+    let has_some = !hooks::records_parks() || extent == Extent::BesideNatives;
+    let target = target.filter(|_| has_some || trace::active().is_none());
+    let bytes = if LOADING.load(Relaxed) && trace::active().is_some() {
+        let of_waits = target.map(|target| {
             move |method: &Method<'_, '_>| waits::plan_of(extent, target, method, wakers)
         });
         trace::transform(name, bytes, of_waits, finds_probes)?
     } else {
+        // Those of trace mode come when it is on.
         add_contention_probes(target?, name, bytes, wakers)?
     };
     let memory = ti.allocate_copy(&bytes).ok()?;

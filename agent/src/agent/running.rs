@@ -219,6 +219,7 @@ pub fn change_locks(
 pub struct Set {
     locks: Locks,
     trace: Option<TraceOptions>,
+    auto: Option<AutoOptions>,
     had_waits: bool,
     had_trace: bool,
 }
@@ -229,6 +230,7 @@ pub fn set() -> Set {
     Set {
         locks: modes.locks,
         trace: modes.trace.clone(),
+        auto: modes.auto.clone(),
         had_waits: modes.probes.waits,
         had_trace: modes.probes.trace,
     }
@@ -245,7 +247,7 @@ pub fn set_again(
 ) -> Result<(), AgentError> {
     let mut modes = lock(&MODES);
     let is_other = modes.locks != before.locks;
-    (modes.locks, modes.trace) = (before.locks, before.trace);
+    (modes.locks, modes.trace, modes.auto) = (before.locks, before.trace, before.auto);
     RECORDS_WAITS.store(modes.locks != Locks::Nothing, Relaxed);
     if is_other {
         let is_enabled = recorder.is_enabled();
@@ -316,6 +318,8 @@ fn at_work(
         let traces = waits && chosen.is_some();
         let ends = trace.is_on() && !traces;
         if traces {
+            // Where all locks are traced, all classes are to have theirs.
+            modes.has_left &= modes.aim.is_some();
             instrument::follow_loading(&mut modes.probes, trace, env, true);
             // It may have begun later than the log, or changed while it was off.
             let options = chosen.map(|(options, _)| options.logged());

@@ -127,11 +127,6 @@ impl Trace {
         self.plan.now().filters.wants_all_locks()
     }
 
-    /// Whether locks of `java.util.concurrent` are among them.
-    pub fn wants_locks(&self) -> bool {
-        self.plan.now().filters.wants_locks()
-    }
-
     /// Whether what is taken at a place is counted; at one that is not known, only where all
     /// is.
     pub fn wants_place(&self, number: u32) -> bool {

@@ -147,10 +147,10 @@ impl Choice<'_> {
         let Ok(signature) = ti.class_signature(class) else {
             return self.includes(java, class) && ti.may_take_locks(class);
         };
-        let name = signature.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";"));
         // Arrays and primitive types have no code. Anonymous classes are the JVM's own, as those
         // of lambdas, whose bodies are elsewhere; JDK 8 does not survive their change.
-        let Some(name) = name.filter(|_| !is_anonymous(&signature)) else { return false };
+        let name = internal_name(&signature).filter(|_| !is_anonymous(&signature));
+        let Some(name) = name else { return false };
         let [was_wanted, is_wanted] =
             [&self.before, &self.now].map(|options| options.filters.wants(name));
         if was_wanted != is_wanted {
@@ -210,13 +210,32 @@ pub fn retransform_loaded(trace: &Trace, env: *mut JNIEnv, which: Which) {
     trace.plan.done(&choice.now);
 }
 
+/// The internal name of a class that has one.
+fn internal_name(signature: &[u8]) -> Option<&[u8]> {
+    signature.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";"))
+}
+
+/// What became of classes that were to lose their probes.
+pub struct Stripped {
+    /// None has any left.
+    pub is_done: bool,
+    /// The JDK's locks were among them, which have lost those of waits, too.
+    pub has_locks: bool,
+}
+
 /// Has the classes that have probes pass by [`transform`] while there is no hook: then they
-/// are what their files say. Returns whether none has probes any more.
-pub fn strip(trace: &Trace, env: *mut JNIEnv) -> bool {
+/// are what their files say.
+pub fn strip(trace: &Trace, env: *mut JNIEnv) -> Stripped {
     // SAFETY: `env` is the current thread's, and this is called in a native frame
     // that lasts longer.
     let java = unsafe { Java::new(env) };
-    let Ok(classes) = trace.recorder.ti().loaded_classes(java) else { return false };
+    let ti = trace.recorder.ti();
+    let mut stripped = Stripped { is_done: false, has_locks: false };
+    let Ok(classes) = ti.loaded_classes(java) else { return stripped };
+    let is_lock = |class: Object<'_>| {
+        let signature = ti.class_signature(class).unwrap_or_default();
+        internal_name(&signature).and_then(JdkClass::by_name).is_some()
+    };
     // Constants stay when the probes are gone. Of many classes the code is not looked at, see
     // `is_done`.
     let are_few = !trace.wants_all_locks();
@@ -225,14 +244,16 @@ pub fn strip(trace: &Trace, env: *mut JNIEnv) -> bool {
     };
     let mut probed = Vec::new();
     for class in classes {
-        match has_probes(class.get()) {
-            true => probed.push(class),
-            false => java.drop_local(class),
+        if has_probes(class.get()) {
+            stripped.has_locks |= is_lock(class.get());
+            probed.push(class);
+        } else {
+            java.drop_local(class);
         }
     }
-    let are_gone = retransform(trace, java, probed, false);
+    stripped.is_done = retransform(trace, java, probed, false);
     trace.recorder.note_redefinition();
-    are_gone
+    stripped
 }
 
 /// What is left when the command is given up is not done, unless it must be. Returns whether

@@ -3,7 +3,7 @@
 use super::{
     READY, TRACE, Trace,
     chosen::Chosen,
-    classes::{self, Which},
+    classes::{self, Stripped, Which},
     error::TraceError,
     instances,
     memory::{Later, address_of},
@@ -232,8 +232,7 @@ impl Trace {
     }
 
     /// Takes the probes from all classes that have some, while there is no hook.
-    /// Returns whether they are all gone.
-    pub fn take_probes(&self, env: *mut JNIEnv) -> bool {
+    pub fn take_probes(&self, env: *mut JNIEnv) -> Stripped {
         classes::strip(self, env)
     }
 

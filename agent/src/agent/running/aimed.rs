@@ -109,7 +109,10 @@ pub(super) fn end(
 
 /// Whether classes have kept probes that were to be taken back.
 pub fn has_left() -> bool {
-    let modes = lock(&MODES);
+    are_left(&lock(&MODES))
+}
+
+fn are_left(modes: &Modes) -> bool {
     modes.has_left && modes.locks != Locks::Trace && !ENDS.load(SeqCst)
 }
 
@@ -121,7 +124,9 @@ pub fn take_back_what_is_left(
     recorder: &'static Recorder,
     env: *mut JNIEnv,
 ) -> Result<(), AgentError> {
-    if has_left() { take_back(&mut lock(&MODES), recorder, env) } else { Ok(()) }
+    let mut modes = lock(&MODES);
+    // Trace mode may have come, and wants them.
+    if are_left(&modes) { take_back(&mut modes, recorder, env) } else { Ok(()) }
 }
 
 fn take_back(

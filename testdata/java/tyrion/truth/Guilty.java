@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.StampedLock;
 import tyrion.support.Json;
 
 /**
@@ -17,6 +18,7 @@ import tyrion.support.Json;
  *
  * <ul>
  *   <li>{@code quiet}: the threads rest; {@code rage}: they go on
+ *   <li>{@code stamped}: the same with another lock, as with KIND {@code stamped}
  *   <li>{@code count}: the main thread takes the lock a thousand times, and its own as often
  *   <li>{@code force}: the same, with the probes of trace mode on, if there are any in this class;
  *       needs {@code --add-opens=java.base/java.lang=ALL-UNNAMED}
@@ -26,19 +28,22 @@ import tyrion.support.Json;
  * </ul>
  */
 final class Guilty implements Scenario {
-    private static final String[] STEPS = {"quiet", "rage", "count", "force", "fill", "free", "end"};
+    private static final String[] STEPS = {
+        "quiet", "rage", "stamped", "count", "force", "fill", "free", "end"
+    };
     private static final int THREADS = 4;
     private static final int TIMES = 1000;
     private static final long HELD_NS = 100_000;
 
     private final Object hot = new Object();
     private final ReentrantLock hotLock = new ReentrantLock();
+    private final StampedLock hotStamped = new StampedLock();
     private final AtomicInteger resting = new AtomicInteger();
     private Object[] ballast;
     private RandomAccessFile filled;
     private volatile boolean isQuiet;
     private volatile boolean ends;
-    private String kind;
+    private volatile String kind;
 
     @Override
     public void run(Arguments arguments, Json report) throws Exception {
@@ -83,6 +88,9 @@ final class Guilty implements Scenario {
                 break;
             case "rage":
                 isQuiet = false;
+                break;
+            case "stamped":
+                kind = "stamped";
                 break;
             case "count":
                 count();
@@ -169,6 +177,14 @@ final class Guilty implements Scenario {
                     hold(heldNs);
                 } finally {
                     hotLock.unlock();
+                }
+                break;
+            case "stamped":
+                long stamp = hotStamped.writeLock();
+                try {
+                    hold(heldNs);
+                } finally {
+                    hotStamped.unlockWrite(stamp);
                 }
                 break;
             default:
