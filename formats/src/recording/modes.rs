@@ -105,8 +105,8 @@ impl Recording {
         let (spans, changes) = (self.mode_spans(), self.option_changes());
         let aimed = spans.iter().filter(|of| of.recorded & AIMED != 0);
         let locks = |span: &Range<u64>| {
-            let told = changes.iter().filter(|it| it.key == option::AIMED && !it.value.is_empty());
-            let last = told.filter(|it| it.from_ns < span.end).next_back();
+            let mut told = changes.iter().filter(|it| it.key == option::AIMED && !it.value.is_empty());
+            let last = told.rfind(|it| it.from_ns < span.end);
             // A later file's metadata have it.
             let names = last.map(|it| &*it.value).or_else(|| self.facts.metadata(option::AIMED));
             names.into_iter().flat_map(|names| names.split(';')).map(str::to_owned).collect()
@@ -140,7 +140,7 @@ impl Recording {
         }
         let is_told = |mode: &&str| ["contention", "trace", "auto"].contains(mode);
         let waits_alone = added & (WAITS | ACQUISITIONS) == WAITS;
-        if waits_alone && !modes.iter().any(|mode| is_told(mode)) {
+        if waits_alone && !modes.iter().any(is_told) {
             modes.insert(0, "contention");
         }
         modes

@@ -38,7 +38,7 @@ fn sample() -> Vec<u8> {
 fn what_a_chunk_gets_last_is_not_missed() {
     let bytes = sample();
     let log = Recording::from_bytes("whole", bytes.clone()).unwrap();
-    let &[ref first, ref second, ..] = log.event_chunks() else { panic!("one chunk") };
+    let [first, second, ..] = log.event_chunks() else { panic!("one chunk") };
     let mut events = log.events(first).unwrap();
     let mut last = 0;
     loop {
