@@ -105,7 +105,8 @@ impl Recording {
         let (spans, changes) = (self.mode_spans(), self.option_changes());
         let aimed = spans.iter().filter(|of| of.recorded & AIMED != 0);
         let locks = |span: &Range<u64>| {
-            let mut told = changes.iter().filter(|it| it.key == option::AIMED && !it.value.is_empty());
+            let mut told =
+                changes.iter().filter(|it| it.key == option::AIMED && !it.value.is_empty());
             let last = told.rfind(|it| it.from_ns < span.end);
             // A later file's metadata have it.
             let names = last.map(|it| &*it.value).or_else(|| self.facts.metadata(option::AIMED));
