@@ -13,6 +13,7 @@ mod api;
 mod attached;
 mod attaching;
 mod attacks;
+mod auto;
 mod beside;
 mod collections;
 mod collector;

@@ -33,7 +33,7 @@ pub fn attach_to(running: &RunningCommand, jvm: u32, options: &[&str]) -> Value 
 }
 
 /// A total of the log, by its path in the JSON of `info`.
-fn total(log: &Path, path: &str) -> u64 {
+pub fn total(log: &Path, path: &str) -> u64 {
     if !log.exists() {
         return 0;
     }

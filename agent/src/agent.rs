@@ -7,6 +7,7 @@
 //! - [`callbacks`]: JVMTI's events and the probes' native methods
 //! - [`api`]: what the program says by `tyrion-api.jar`
 //! - [`running`]: the modes that are at work, switched on and off
+//! - [`aim`]: which locks are traced, in `mode=auto`
 //! - [`instrument`]: which classes get whose probes; [`hooks`]: native methods in their
 //!   place, and [`hooked`] what runs then
 //! - [`children`]: the JVMs that this one starts are recorded, too
@@ -14,6 +15,7 @@
 //! - [`telling`], [`before`]: whoever waits for a command, and what is left if nobody does
 //! - [`metadata`], [`calibrate`], [`home`], [`owners`]: what a start needs
 
+mod aim;
 mod api;
 mod attach;
 mod before;

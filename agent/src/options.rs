@@ -4,6 +4,6 @@
 //! the documentation are made from the same table.
 
 pub use tyrion_options::{
-    Command, DEFAULT_PERIOD_NS, FileNames, Locks, Mode, NamePattern, Options, PERIODS_NS, Parks,
-    Pattern, Rotation, SampleOptions, Threshold, TraceOptions, Walk,
+    AutoOptions, Command, DEFAULT_PERIOD_NS, FileNames, Locks, Mode, NamePattern, Options,
+    PERIODS_NS, Parks, Pattern, Rotation, SampleOptions, Threshold, TraceOptions, Walk,
 };

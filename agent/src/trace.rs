@@ -11,6 +11,7 @@
 //! - [`cells`]: counts, in the mapped log itself
 //! - [`bursts`]: places that are counted now and then only
 //! - [`chosen`]: what the user asks for, which can change
+//! - [`measured`]: how well holds are known
 //! - [`holds`]: how long locks are held, and by whom
 //! - [`instances`]: which threads use which lock
 //! - [`blame`]: who made others wait
@@ -37,6 +38,7 @@ mod holds;
 mod instances;
 #[cfg(test)]
 mod java_side;
+mod measured;
 mod memory;
 mod natives;
 mod nesting;
@@ -49,6 +51,7 @@ mod slots;
 mod start;
 pub mod ticks;
 
+pub use chosen::Chosen;
 pub use classes::transform;
 pub use error::TraceError;
 pub use natives::with_trace;

@@ -7,6 +7,7 @@ use std::{
         Mutex,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
+    thread::{self, ThreadId},
     time::Instant,
 };
 
@@ -24,6 +25,8 @@ pub struct Work {
     pub since: Instant,
     /// What is being done.
     pub what: String,
+    /// By which thread: others have work of their own.
+    thread: ThreadId,
 }
 
 /// A command is carried out until this is dropped.
@@ -32,7 +35,8 @@ pub struct Turn(());
 /// A command of this process begins.
 pub fn begin(by: u64) -> Turn {
     GIVEN_UP.store(false, Relaxed);
-    *lock(&NOW) = Some(Work { by, since: Instant::now(), what: String::new() });
+    let thread = thread::current().id();
+    *lock(&NOW) = Some(Work { by, since: Instant::now(), what: String::new(), thread });
     Turn(())
 }
 
@@ -48,9 +52,10 @@ pub fn now() -> Option<Work> {
     lock(&NOW).clone()
 }
 
-/// Tells what is being done from now on.
+/// Tells what is being done from now on, unless the current thread does it for no command.
 pub fn note(what: impl Into<String>) {
-    if let Some(work) = &mut *lock(&NOW) {
+    let mut now = lock(&NOW);
+    if let Some(work) = now.as_mut().filter(|work| work.thread == thread::current().id()) {
         work.what = what.into();
     }
 }
@@ -63,9 +68,10 @@ pub fn give_up(by: u64) {
     }
 }
 
-/// Whether what is being done is to be left, and taken back.
+/// Whether what the current thread does for a command is to be left, and taken back.
 pub fn is_given_up() -> bool {
-    GIVEN_UP.load(Relaxed)
+    let is_own = |work: &Work| work.thread == thread::current().id();
+    GIVEN_UP.load(Relaxed) && lock(&NOW).as_ref().is_some_and(is_own)
 }
 
 #[cfg(test)]
@@ -83,6 +89,13 @@ mod tests {
         assert!(!is_given_up());
         give_up(7);
         assert!(is_given_up());
+        // What another thread does meanwhile is its own affair.
+        let other = thread::spawn(|| {
+            note("aims");
+            is_given_up()
+        });
+        assert!(!other.join().unwrap());
+        assert_eq!(now().map(|work| work.what), Some("looks".to_owned()));
         drop(turn);
         assert!(now().is_none() && !is_given_up());
     }

@@ -118,6 +118,7 @@ impl AgentOptions {
             }
             let advice = match counts {
                 Counts::Trace => "is for trace mode; add --mode trace",
+                Counts::Auto => "is for mode auto; add --mode auto",
                 _ => "is for sampling; add --mode sample or --mode contention+sample",
             };
             return Err(Failure::Usage(format!("--{name} {advice}")));

@@ -53,11 +53,11 @@ pub use inputs::{INPUTS, read_with};
 pub use open::recognise;
 pub use original::SOMEWHERE;
 pub use recording::{
-    Capabilities, ChunkRef, ClassDef, Collection, Defined, Definitions, DenseTable, DumpedThread,
-    Entry, Event, Events, Facts, HoldMode, HolderSource, Lacks, LockSite, MethodDef, ModeChange,
-    ModeSpan, Noted, OptionChange, Owners, Pause, Recording, Records, ShortWaits, SparseTable,
-    StackDef, Stacks, TakeRecords, Text, ThreadDef, ThreadDump, ThreadSpan, UNKNOWN, WaitSite,
-    decoded_bytes, visit_two,
+    Aim, Capabilities, ChunkRef, ClassDef, Collection, Defined, Definitions, DenseTable,
+    DumpedThread, Entry, Event, Events, Facts, HoldMode, HolderSource, Lacks, LockSite, MethodDef,
+    ModeChange, ModeSpan, Noted, OptionChange, Owners, Pause, Recording, Records, ShortWaits,
+    SparseTable, StackDef, Stacks, TakeRecords, Text, ThreadDef, ThreadDump, ThreadSpan, UNKNOWN,
+    WaitSite, decoded_bytes, visit_two,
 };
 pub use sniff::FileKind;
 pub use tyrion_harmless as harmless;

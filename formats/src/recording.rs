@@ -34,7 +34,7 @@ pub use entry::{Entry, Event, Noted};
 pub use events::{Events, Records, TakeRecords, visit_two};
 pub use facts::Facts;
 pub use hold_mode::HoldMode;
-pub use modes::ModeSpan;
+pub use modes::{Aim, ModeSpan};
 pub use options::OptionChange;
 pub use stacks::{StackDef, Stacks};
 pub use table::{DenseTable, SparseTable};
@@ -208,9 +208,10 @@ impl Recording {
     }
 
     /// Whether the log was recorded in trace mode: it says so, or has
-    /// acquisition cells.
+    /// acquisition cells, which are not those of [single locks](Recording::is_aimed).
     pub fn is_trace(&self) -> bool {
-        self.modes().any(|mode| mode == "trace") || !self.chunks.acquisitions.is_empty()
+        self.modes().any(|mode| mode == "trace")
+            || !self.chunks.acquisitions.is_empty() && !self.is_aimed()
     }
 
     /// Whether threads were sampled from the start: the log's mode says so.

@@ -25,7 +25,8 @@ pub use kinds::{About, Form, Kind};
 pub use parse::{Mistake, check, join_escaped};
 pub use table::entry::{Counts, Entry, Later, Logged, Reach};
 pub use table::{
-    DEFAULT_FILE, DEFAULT_PERIOD_NS, Options, PERIODS_NS, SampleOptions, TABLE, TraceOptions,
+    AutoOptions, DEFAULT_FILE, DEFAULT_PERIOD_NS, Options, PERIODS_NS, SampleOptions, TABLE,
+    TraceOptions,
 };
 pub use tyrion_wire::pattern::Pattern;
 pub use values::{

@@ -4,7 +4,7 @@
 use crate::{
     Counts, Entry, Wrong, find,
     table::{
-        Options, TABLE, TraceOptions,
+        AutoOptions, Options, TABLE, TraceOptions,
         entry::{Later, Reach},
     },
     values::{Command, HoldSampling, Mode, Rotation},
@@ -204,6 +204,16 @@ impl Options {
             (entry.copy)(&mut after, self);
         }
         after.trace
+    }
+
+    /// The same of when locks are traced for a while.
+    pub fn auto_after(&self, before: &AutoOptions) -> AutoOptions {
+        let mut after = Options { auto: before.clone(), ..Options::default() };
+        let given = TABLE.iter().filter(|entry| self.is_given(entry.name));
+        for entry in given.filter(|entry| entry.counts == Counts::Auto) {
+            (entry.copy)(&mut after, self);
+        }
+        after.auto
     }
 
     /// What to tell a user who gave options that cannot change once the agent

@@ -22,6 +22,8 @@ pub const DEFAULT_PERIOD_NS: u64 = 50_000_000;
 pub const PERIODS_NS: RangeInclusive<u64> = 1_000_000..=HOUR_NS;
 
 const SECOND_NS: u64 = 1_000_000_000;
+/// The least time for which waits must cost much, or locks are traced.
+const AUTO_LEAST_NS: u64 = 100_000_000;
 
 options! {
     /// What the agent is asked to do.
@@ -33,8 +35,9 @@ options! {
             logged: Logged::No, ..USUAL
         }
         /// What is recorded: contention (waits), trace (also every acquisition and how
-        /// long locks are held), sample (what every thread is doing, at regular
-        /// intervals), or sample together with one of the others
+        /// long locks are held), auto (waits, and for a while every acquisition of the locks
+        /// that cost much), sample (what every thread is doing, at regular intervals), or
+        /// sample together with one of the others
         mode: Option<Mode> = Mode::default() => ModeKind, {
             name: "mode", value_name: "MODE", later: Later::Changes, ..USUAL
         }
@@ -210,6 +213,25 @@ options! {
         /// Do not trace classes that match one of these patterns
         exclude: Vec<Pattern> = Vec::new() => Patterns, {
             name: "exclude", value_name: "PATTERNS", later: Later::Changes, ..USUAL
+        }
+    }
+
+    /// When locks are traced for a while, and for how long.
+    auto: AutoOptions, Counts::Auto, {
+        /// Locks are traced for a while if threads wait for them for more than this share of
+        /// the time in which the program is busy, in percent: of the time in which its threads
+        /// run, or wait for locks, and of that of one thread at least
+        percent: u32 = 5 => Number { from: 1, to: 100 }, {
+            name: "auto-percent", value_name: "PERCENT", later: Later::Changes, ..USUAL
+        }
+        /// For how long waits must have cost so much
+        after: Duration = Duration::from_secs(10) => Span { from_ns: AUTO_LEAST_NS, to_ns: DAY_NS }, {
+            name: "auto-after", value_name: "DURATION", later: Later::Changes, ..USUAL
+        }
+        /// For how long locks are traced at most; it ends earlier when their mean holds are
+        /// known within 5 %
+        at_most: Duration = Duration::from_secs(60) => Span { from_ns: AUTO_LEAST_NS, to_ns: DAY_NS }, {
+            name: "auto-for", value_name: "DURATION", later: Later::Changes, ..USUAL
         }
     }
 

@@ -3,7 +3,7 @@
 use regex_lite::Regex;
 use std::{ops::RangeInclusive, time::Duration};
 
-/// What is recorded: `contention`, `trace`, `sample`, or one of the first two
+/// What is recorded: `contention`, `trace`, `auto`, `sample`, or one of the first three
 /// and `sample`, with a `+` between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mode {
@@ -22,6 +22,8 @@ pub enum Locks {
     Contention,
     /// Waits, and every acquisition.
     Trace,
+    /// Waits, and for a while every acquisition of the locks that cost much.
+    Auto,
 }
 
 impl Default for Mode {
@@ -32,8 +34,15 @@ impl Default for Mode {
 
 impl Mode {
     /// All modes, as the user writes them.
-    pub const NAMES: [&str; 5] =
-        ["contention", "trace", "sample", "contention+sample", "trace+sample"];
+    pub const NAMES: [&str; 7] = [
+        "contention",
+        "trace",
+        "auto",
+        "sample",
+        "contention+sample",
+        "trace+sample",
+        "auto+sample",
+    ];
 
     /// Reads it as the user writes it, the parts in any order.
     pub fn parse(text: &str) -> Option<Mode> {
@@ -42,6 +51,7 @@ impl Mode {
             match part {
                 "contention" if mode.locks == Locks::Nothing => mode.locks = Locks::Contention,
                 "trace" if mode.locks == Locks::Nothing => mode.locks = Locks::Trace,
+                "auto" if mode.locks == Locks::Nothing => mode.locks = Locks::Auto,
                 "sample" if !mode.sample => mode.sample = true,
                 _ => return None,
             }
@@ -56,6 +66,8 @@ impl Mode {
             (Locks::Contention, true) => "contention+sample",
             (Locks::Trace, false) => "trace",
             (Locks::Trace, true) => "trace+sample",
+            (Locks::Auto, false) => "auto",
+            (Locks::Auto, true) => "auto+sample",
             (Locks::Nothing, _) => "sample",
         }
     }
@@ -237,7 +249,8 @@ mod tests {
             assert_eq!(Mode::parse(name).unwrap().name(), name);
         }
         assert_eq!(Mode::parse("sample+trace").unwrap().name(), "trace+sample");
-        for wrong in ["", "+", "sample+", "trace+trace", "trace+contention", "Sample"] {
+        for wrong in ["", "+", "sample+", "trace+trace", "trace+contention", "auto+trace", "Sample"]
+        {
             assert_eq!(Mode::parse(wrong), None, "{wrong}");
         }
         assert_eq!(Mode::default().name(), "contention");

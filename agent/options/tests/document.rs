@@ -32,6 +32,7 @@ fn heading(counts: Counts) -> &'static str {
     match counts {
         Counts::Always => "In every mode",
         Counts::Trace => "Trace mode",
+        Counts::Auto => "Auto",
         Counts::Sampling => "Sampling",
     }
 }
@@ -41,8 +42,9 @@ fn introduction(counts: Counts) -> &'static str {
     match counts {
         Counts::Always => "`file` is `-o` of `record` and `attach`.",
         Counts::Trace => {
-            "These apply if `mode` has `trace`. Those that can change, `tyrion attach` changes also without\n`--mode`; the others can be given until trace mode has been on in that JVM.\n[trace-mode.md](trace-mode.md#while-the-jvm-runs) says what a change does."
+            "These apply if `mode` has `trace`, or `auto`. Those that can change, `tyrion attach` changes also without\n`--mode`; the others can be given until trace mode has been on in that JVM.\n[trace-mode.md](trace-mode.md#while-the-jvm-runs) says what a change does."
         }
+        Counts::Auto => "These apply if `mode` has `auto` ([trace-mode.md](trace-mode.md#auto)).",
         Counts::Sampling => {
             "These apply if `mode` has `sample`. On the command line, a switch among them is `--skip-daemon` or\n`--skip-daemon=false`, with the `=`."
         }
@@ -83,7 +85,7 @@ fn row(entry: &Entry) -> String {
 
 fn document() -> String {
     let mut text = HEAD.to_owned();
-    for counts in [Counts::Always, Counts::Trace, Counts::Sampling] {
+    for counts in [Counts::Always, Counts::Trace, Counts::Auto, Counts::Sampling] {
         let (heading, introduction) = (heading(counts), introduction(counts));
         writeln!(text, "\n## {heading}\n\n{introduction}\n").unwrap();
         text.push_str(

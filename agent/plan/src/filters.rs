@@ -1,5 +1,7 @@
 //! Which classes get probes.
 
+use crate::{Aim, Place};
+use std::sync::Arc;
 use tyrion_wire::pattern::Pattern;
 
 /// Which classes get probes.
@@ -7,6 +9,8 @@ use tyrion_wire::pattern::Pattern;
 pub struct Filters {
     include: Vec<Pattern>,
     exclude: Vec<Pattern>,
+    /// The locks that are traced alone, if not all are.
+    aim: Option<Arc<Aim>>,
 }
 
 impl Filters {
@@ -17,7 +21,29 @@ impl Filters {
         Self {
             include: include.iter().map(internal).collect(),
             exclude: exclude.iter().map(internal).collect(),
+            aim: None,
         }
+    }
+
+    /// Of the classes that take one of these locks alone, if any are given, and these locks.
+    #[must_use]
+    pub fn aimed_at(self, aim: Option<&Arc<Aim>>) -> Self {
+        Self { aim: aim.cloned(), ..self }
+    }
+
+    /// Whether acquisitions at a place are counted.
+    pub fn wants_place(&self, place: &Place) -> bool {
+        self.aim.as_ref().is_none_or(|aim| aim.has(place))
+    }
+
+    /// Whether the locks of `java.util.concurrent` get probes.
+    pub fn wants_locks(&self) -> bool {
+        self.aim.as_ref().is_none_or(|aim| aim.has_locks())
+    }
+
+    /// Whether all locks of the classes are traced.
+    pub fn wants_all_locks(&self) -> bool {
+        self.aim.is_none()
     }
 
     /// Whether the class with this internal name (modified UTF-8) is to get probes.
@@ -26,6 +52,7 @@ impl Filters {
         let any = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(&name));
         !is_untouchable(class)
             && (self.include.is_empty() || any(&self.include))
+            && self.aim.as_ref().is_none_or(|aim| aim.has_class(&name))
             && !any(&self.exclude)
     }
 }

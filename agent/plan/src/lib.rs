@@ -8,14 +8,18 @@
 //! [`JdkClass`] names the JDK's classes that [`waits`] and [`locks`] are about, [`probe`] the
 //! methods that probes call.
 
+mod aim;
 mod filters;
 mod jdk;
 pub mod locks;
+mod place;
 pub mod probe;
 pub mod program;
 pub mod taking;
 pub mod waits;
 
+pub use aim::{Aim, CodeName};
 pub use filters::Filters;
 pub use jdk::JdkClass;
-pub use program::{ClassPlan, Front, LeftMethod, Place, PlanOptions, Why};
+pub use place::Place;
+pub use program::{ClassPlan, Front, LeftMethod, PlanOptions, Why};

@@ -10,41 +10,20 @@ mod blocks;
 mod calls;
 
 use crate::{
-    Filters,
+    Filters, Place,
     probe::trace as probe,
     taking::{self, Taken},
 };
-use blocks::{Blocks, ExitForm};
+use blocks::{BlockExit, Blocks, ExitForm};
 pub use calls::acquisition;
 use calls::{Acquisition, call_site, notification, notifies};
+use std::collections::BTreeSet;
 use tyrion_bytecode::naming::{self, Body};
 use tyrion_bytecode::{
     Around, ClassFile, Code, Exit, Instruction, Instrumented, Member, Method, MethodPlan, Op, Pc,
     Protected, Reason, instrument, opcode,
 };
 use tyrion_wire::{WaitKind, def::place_flag, lock_flavor::implements_locks};
-
-/// Where the program takes a lock: an instruction of one version of a method.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
-    /// Internal name of the class.
-    pub class: String,
-    /// Name of the file it was compiled from.
-    pub source_file: Option<String>,
-    /// Name of the method.
-    pub method: String,
-    /// Its descriptor.
-    pub descriptor: String,
-    /// The smallest line number in the method; 0 unknown.
-    pub first_line: u32,
-    /// The line where the lock is taken; 0 unknown.
-    pub line: u32,
-    /// The offset of the instruction in the class file, without probes; that of the first
-    /// one of a synchronized method. `None` unknown.
-    pub bytecode: Option<u16>,
-    /// What is taken there.
-    pub taken: Taken,
-}
 
 /// Gives places their numbers. What it is told beside a place is whether all probes of the
 /// place's releases have its number: of a form of blocks that no known compiler produces
@@ -91,7 +70,12 @@ pub fn concerns(class: &ClassFile<'_>, options: &PlanOptions) -> bool {
         && (class.methods().any(|method| method.is_synchronized() || may_have_blocks(&method))
             || (!implements_locks(name.as_bytes())
                 && class.called_methods().any(|called| acquisition(&called).is_some()))
-            || options.wakers && calls_notify(class))
+            || wants_notifications(options) && calls_notify(class))
+}
+
+/// Whether it is of interest who notifies objects. For single locks it is not.
+fn wants_notifications(options: &PlanOptions) -> bool {
+    options.wakers && options.filters.wants_all_locks()
 }
 
 fn calls_notify(class: &ClassFile<'_>) -> bool {
@@ -194,7 +178,7 @@ pub fn plan(
     }
     let call_sites = !implements_locks(name.as_bytes())
         && class.called_methods().any(|called| acquisition(&called).is_some());
-    let notifies = options.wakers && calls_notify(class);
+    let notifies = wants_notifications(options) && calls_notify(class);
     for method in class.methods() {
         let mut planner = MethodPlanner {
             method,
@@ -286,7 +270,7 @@ impl MethodPlanner<'_, '_, '_> {
             flags: place_flag::METHOD | if method.is_static() { place_flag::STATIC } else { 0 },
             name,
         };
-        let place = self.place(code, (Pc(0), code.first_line()), taken, true);
+        let Some(place) = self.place(code, (Pc(0), code.first_line()), taken, true) else { return };
         let call = |probe: Member| vec![lock.clone(), number(place), call(probe)];
         self.plan.entry = call(probe::ENTERED);
         let on_throw = [call(probe::EXITING), tell_thrown()].concat();
@@ -317,6 +301,7 @@ impl MethodPlanner<'_, '_, '_> {
         let names = naming::lock_names(&Body::of(&self.method, code), &pcs);
         let is_paired = blocks.exits.iter().all(|exit| exit.enter.is_some());
         let mut places = Vec::with_capacity(found.len());
+        let mut unwanted = BTreeSet::new();
         let method = self.method;
         let (name, descriptor) = (method.name(), method.descriptor());
         let own = (method.class().name().as_bytes(), name.as_bytes(), descriptor.as_bytes());
@@ -329,7 +314,10 @@ impl MethodPlanner<'_, '_, '_> {
             let kind = taken.kind;
             // What a lock of java.util.concurrent is released with looks for the lock.
             let is_known = is_paired || kind != WaitKind::Monitor;
-            let place = self.place(code, (pc, code.line_at(pc)), taken, is_known);
+            let Some(place) = self.place(code, (pc, code.line_at(pc)), taken, is_known) else {
+                unwanted.insert(pc);
+                continue;
+            };
             places.push((pc, place));
             if kind != WaitKind::Monitor {
                 self.plan.before.push((pc, vec![number(place), call(probe::AT)]));
@@ -340,7 +328,7 @@ impl MethodPlanner<'_, '_, '_> {
             index.and_then(|index| places.get(index)).map(|(_, place)| *place)
         };
         let first = self.first_place.unwrap_or(0);
-        for enter in &blocks.enters {
+        for enter in blocks.enters.iter().filter(|enter| !unwanted.contains(&enter.pc)) {
             let place = place_at(enter.pc).unwrap_or(first);
             if let Some(front) = self.options.front.probe() {
                 self.plan.before.push((enter.pc, vec![Op::Dup, number(place), call(front)]));
@@ -349,7 +337,11 @@ impl MethodPlanner<'_, '_, '_> {
                 Around { before: vec![Op::Dup], after: vec![number(place), call(probe::ENTERED)] };
             self.plan.around.push((enter.pc, pair));
         }
-        for exit in &blocks.exits {
+        let is_wanted = |exit: &&BlockExit| match exit.enter {
+            Some(enter) => !unwanted.contains(&enter),
+            None => unwanted.is_empty() || !places.is_empty(),
+        };
+        for exit in blocks.exits.iter().filter(is_wanted) {
             let place = number(exit.enter.and_then(place_at).unwrap_or(0));
             match exit.form {
                 ExitForm::Plain => {
@@ -378,13 +370,14 @@ impl MethodPlanner<'_, '_, '_> {
         }
     }
 
+    /// The number of a place; `None` if what is taken there is not traced.
     fn place(
         &mut self,
         code: &Code<'_, '_>,
         (pc, line): (Pc, Option<u16>),
         taken: Taken,
         is_paired: bool,
-    ) -> u32 {
+    ) -> Option<u32> {
         let class = self.method.class();
         let place = Place {
             class: class.name().to_string(),
@@ -396,9 +389,12 @@ impl MethodPlanner<'_, '_, '_> {
             bytecode: Some(pc.0),
             taken,
         };
+        if !self.options.filters.wants_place(&place) {
+            return None;
+        }
         let place = (self.register)(place, is_paired);
         self.first_place.get_or_insert(place);
-        place
+        Some(place)
     }
 }
 

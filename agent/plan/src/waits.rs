@@ -84,15 +84,25 @@ pub fn add_probes(
     extent: Extent,
 ) -> Result<Probed, NoProbes> {
     let class = ClassFile::parse(bytes)?;
-    let instrumented = instrument(&class, |method| match (extent, wakers) {
-        (Extent::Whole, true) => plan_with_wakers(to, method),
-        (Extent::Whole, false) => plan(to, method),
-        (Extent::BesideNatives, _) => plan_beside_natives(to, method, wakers),
-    });
+    let instrumented = instrument(&class, |method| plan_of(extent, to, method, wakers));
     let left =
         instrumented.left.iter().map(|left| format!("{}: {}", left.name, left.reason)).collect();
     let bytes = instrumented.bytes.ok_or(NoProbes::NoMethod)?;
     Ok(Probed { bytes, left })
+}
+
+/// Where in a class of the JDK these probes go.
+pub fn plan_of(
+    extent: Extent,
+    class: JdkClass,
+    method: &Method<'_, '_>,
+    wakers: bool,
+) -> Option<MethodPlan> {
+    match (extent, wakers) {
+        (Extent::Whole, true) => plan_with_wakers(class, method),
+        (Extent::Whole, false) => plan(class, method),
+        (Extent::BesideNatives, _) => plan_beside_natives(class, method, wakers),
+    }
 }
 
 /// Where in a class of the JDK the probes of contention mode go.

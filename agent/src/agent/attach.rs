@@ -2,13 +2,13 @@
 //! the one that is there.
 
 use super::{
-    api,
+    aim, api,
     before::Before,
     error::AgentError,
     home::{self, Home},
     hooks,
     running::{
-        change_locks, choose_trace, give_up, is_to_record, locks, note_mode, recorder,
+        change_locks, choose_auto, choose_trace, give_up, is_to_record, locks, note_mode, recorder,
         set_threshold_ns, status, switch,
     },
     start::{self, Jvmti, resolve},
@@ -194,6 +194,7 @@ fn go_on(
         return Ok(status(recorder) + &session + &format!("replaced={is_astray}\n"));
     }
     choose_trace(recorder, env, options)?;
+    choose_auto(options);
     // A session of another mode that is over leaves nothing to the next one.
     let begins = start_over || !timed_session::is_wanted();
     let usual = (options.mode.is_none() && begins).then(start::usual_mode);
@@ -299,6 +300,9 @@ fn change_mode(
             Locks::Nothing => Ok(()),
             _ => start::watch_waits(vm).map_err(AgentError::from),
         };
+        if mode.locks == Locks::Auto {
+            aim::watch(vm)?;
+        }
         changed.and(watched)
     };
     // After a failure, samples are left as they are.

@@ -81,10 +81,22 @@ pub fn redefinition_is_dear(ti: Ti, is_unannounced: bool) {
     IS_DEAR.store(is_dear, Relaxed);
 }
 
+/// Why no class may get probes unasked, if none may.
+pub fn why_classes_stay() -> Option<&'static str> {
+    if CLASSES_STAY.load(Relaxed) {
+        return Some("this JVM makes an AOT cache, which fails once classes have probes");
+    }
+    IS_DEAR.load(Relaxed).then_some(
+        "this JVM would discard all compiled code for the probes of single locks; before JDK 25, \
+         that is so unless the agent is there from the start, as with tyrion record",
+    )
+}
+
 /// How parks are to be seen, by what the user asked for: [`Parks::Auto`] stands for native
 /// methods with those probes beside them that tell more.
 pub fn chosen(asked: Parks, locks: Locks) -> Parks {
-    let must_stay = locks == Locks::Contention && CLASSES_STAY.load(Relaxed);
+    let has_waits_alone = matches!(locks, Locks::Contention | Locks::Auto);
+    let must_stay = has_waits_alone && CLASSES_STAY.load(Relaxed);
     match asked {
         Parks::Probes if must_stay => {
             say("this JVM makes an AOT cache, which fails once classes have probes: parks=natives");
@@ -92,7 +104,7 @@ pub fn chosen(asked: Parks, locks: Locks) -> Parks {
         }
         Parks::Auto if must_stay => Parks::Natives,
         // Trace mode has to change classes in any case.
-        Parks::Auto if locks == Locks::Contention && IS_DEAR.load(Relaxed) => Parks::Natives,
+        Parks::Auto if has_waits_alone && IS_DEAR.load(Relaxed) => Parks::Natives,
         // It has probes everywhere, these among them.
         Parks::Auto if locks == Locks::Trace => Parks::Probes,
         asked => asked,

@@ -9,9 +9,9 @@ use crate::{
         setup,
     },
     message::say,
-    options::{Parks, TraceOptions},
+    options::Parks,
     recorder::{Recorder, threads::ParkSeenBy},
-    trace::{self, Trace},
+    trace::{self, Chosen, Trace},
 };
 use jvmti_bindings::sys::{jni::JNIEnv, jvmti};
 use std::{
@@ -76,24 +76,28 @@ impl Probes {
     };
 }
 
-/// Has waits seen, and acquisitions where `trace_options` are given. What cannot be
+/// Has waits seen, and acquisitions where `chosen` says which. What cannot be
 /// is said and left out: monitors are recorded without any probes.
 pub fn add_probes(
     contention: &'static Contention,
     probes: &mut Probes,
     parks: Parks,
-    trace_options: Option<&TraceOptions>,
+    chosen: Option<Chosen<'_>>,
     env: *mut JNIEnv,
 ) {
     // SAFETY: `env` is the current thread's, and this is called in a native frame
     // that lasts longer.
     let java = unsafe { Java::new(env) };
-    if std::mem::take(&mut probes.lacks_waits) && trace_options.is_none() {
+    if std::mem::take(&mut probes.lacks_waits) && chosen.is_none() {
         let _ = contention.recorder().ti().set_event(HOOK, true);
         make_anew(contention.recorder(), java);
         leave_hook(contention.recorder().ti(), probes);
     }
-    let wants_trace = trace_options.filter(|_| !probes.trace);
+    if probes.trace && chosen.is_some_and(|chosen| chosen.aim.is_none()) {
+        // Single locks may have been traced before, with parks as they were seen then.
+        leave_natives();
+    }
+    let wants_trace = chosen.filter(|_| !probes.trace);
     if wants_trace.is_none() && probes.waits {
         return;
     }
@@ -126,16 +130,16 @@ pub fn add_probes(
         }
     }
     let _ = recorder.ti().set_event(HOOK, true);
-    if let Some(options) = wants_trace {
-        match trace::prepare(recorder, options, contention.notes_wakers(), env) {
+    if let Some(chosen) = wants_trace {
+        match trace::prepare(recorder, chosen, contention.notes_wakers(), env) {
             // The hook stays on, for classes that are loaded later.
             Ok(trace) => {
                 (probes.trace, probes.loading, probes.can_be_lost) = (true, true, false);
                 LOADING.store(true, Relaxed);
                 contention.observe_with(trace);
-                // The probes see parks from the moment they are there.
-                hooks::leave_parks();
-                BESIDE_NATIVES.store(false, Relaxed);
+                if chosen.aim.is_none() {
+                    leave_natives();
+                }
                 probes.newcomers = Some(0);
                 return trace.add_probes(env);
             }
@@ -146,6 +150,12 @@ pub fn add_probes(
         make_anew(recorder, java);
     }
     leave_hook(recorder.ti(), probes);
+}
+
+/// The probes see parks from the moment they are there.
+fn leave_natives() {
+    hooks::leave_parks();
+    BESIDE_NATIVES.store(false, Relaxed);
 }
 
 /// Which probes of waits there are to be.
@@ -165,13 +175,15 @@ fn make_anew(recorder: &Recorder, java: Java) {
 }
 
 /// Takes the probes of trace mode back, which is off: all classes that have some are what
-/// their files say, until probes are wanted again.
-pub fn take_back(probes: &mut Probes, trace: &Trace, env: *mut JNIEnv) {
+/// their files say, until probes are wanted again. Returns whether none has any left.
+pub fn take_back(probes: &mut Probes, trace: &Trace, env: *mut JNIEnv) -> bool {
     follow_loading(probes, trace, env, false);
     // What passes while there is no hook gets none.
     let _ = trace.recorder().ti().set_event(HOOK, false);
-    trace.take_probes(env);
-    (probes.lacks_waits, probes.lacks_trace, probes.can_be_lost) = (true, true, false);
+    let stripped = trace.take_probes(env);
+    probes.lacks_waits |= stripped.has_locks;
+    (probes.lacks_trace, probes.can_be_lost) = (true, false);
+    stripped.is_done
 }
 
 /// Takes the probes of waits back, of which nothing is wanted: the JDK's classes are what their
@@ -196,8 +208,11 @@ pub fn follow_loading(probes: &mut Probes, trace: &Trace, env: *mut JNIEnv, on: 
         return;
     }
     if !on {
-        // First: what is loaded from then on may get by.
-        trace.remember_classes(env);
+        if trace.wants_all_locks() {
+            // First: what is loaded from then on may get by. Where single locks were traced,
+            // all classes get their probes anew in any case.
+            trace.remember_classes(env);
+        }
         probes.newcomers = None;
         trace.forget_newcomers();
     } else {
@@ -221,17 +236,12 @@ pub fn follow_loading(probes: &mut Probes, trace: &Trace, env: *mut JNIEnv, on: 
 
 /// Gives probes to the classes that these options select, and takes them from those that
 /// are no longer selected: at once, or when trace mode is on again.
-pub fn choose_classes(
-    probes: &mut Probes,
-    trace: &Trace,
-    env: *mut JNIEnv,
-    options: &TraceOptions,
-) {
+pub fn choose_classes(probes: &mut Probes, trace: &Trace, env: *mut JNIEnv, chosen: Chosen<'_>) {
     if probes.loading && probes.newcomers.is_some() {
         // Those that have come by now would be taken for known ones below.
         trace.add_probes_to_newcomers(env, false);
     }
-    if trace.choose_classes(options) && probes.loading {
+    if trace.choose_classes(chosen) && probes.loading {
         // A class that the JVM is reading now may have passed the hook before.
         trace.expect_newcomers();
         trace.follow_filters(env);
@@ -373,15 +383,17 @@ pub fn transform(
         return None;
     }
     let wakers = WAKERS.load(Relaxed);
-    let bytes = if trace::active().is_some() {
+    let extent = extent();
+    // Where native methods see parks, and nothing beside them, there are none.
+    let has_some = !hooks::records_parks() || extent == Extent::BesideNatives;
+    let target = target.filter(|_| has_some || trace::active().is_none());
+    let bytes = if LOADING.load(Relaxed) && trace::active().is_some() {
         let of_waits = target.map(|target| {
-            move |method: &Method<'_, '_>| match wakers {
-                true => waits::plan_with_wakers(target, method),
-                false => waits::plan(target, method),
-            }
+            move |method: &Method<'_, '_>| waits::plan_of(extent, target, method, wakers)
         });
         trace::transform(name, bytes, of_waits, finds_probes)?
     } else {
+        // Those of trace mode come when it is on.
         add_contention_probes(target?, name, bytes, wakers)?
     };
     let memory = ti.allocate_copy(&bytes).ok()?;

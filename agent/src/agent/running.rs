@@ -1,7 +1,11 @@
 //! The running recording and its modes, which are switched on and off together.
 
+mod aimed;
 mod room;
 
+pub use aimed::{
+    aim, auto, choose_auto, end_aim, has_left, is_aimed, may_aim, take_back_what_is_left,
+};
 pub use room::follow as follow_room;
 
 use super::{
@@ -12,20 +16,24 @@ use crate::{
     contention::Contention,
     jvm::{Java, Vm, virtual_threads},
     message::{PANICKED, say},
-    options::{Locks, Mode, Options, Parks, TraceOptions},
+    options::{AutoOptions, Locks, Mode, Options, Parks, TraceOptions},
     recorder::Recorder,
     sample,
     spawn::thread,
     sync::{lock, try_lock_for},
-    trace,
+    trace::{self, Chosen},
 };
 use jvmti_bindings::sys::{jni::JNIEnv, jvmti};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{
-    Mutex, OnceLock,
-    atomic::{AtomicBool, Ordering::Relaxed},
+    Arc, Mutex, OnceLock,
+    atomic::{
+        AtomicBool,
+        Ordering::{Relaxed, SeqCst},
+    },
 };
 use std::time::Duration;
+use tyrion_plan::Aim;
 use tyrion_wire::{def::mode as bits, header::RecordingState};
 
 static RECORDER: OnceLock<Recorder> = OnceLock::new();
@@ -37,6 +45,9 @@ static MODES: Mutex<Modes> = Mutex::new(Modes {
     parks: Parks::Probes,
     probes: Probes::NONE,
     trace: None,
+    auto: None,
+    aim: None,
+    has_left: false,
     lack: None,
 });
 /// Whether the user or the program wants recording to be on.
@@ -55,8 +66,26 @@ struct Modes {
     probes: Probes,
     /// What the user has asked of trace mode so far, if anything.
     trace: Option<TraceOptions>,
+    /// When single locks are traced, if the user has said so.
+    auto: Option<AutoOptions>,
+    /// The locks that are traced at the moment, alone.
+    aim: Option<Arc<Aim>>,
+    /// Classes have kept probes that were taken back: the JVM had no memory for that.
+    has_left: bool,
     /// Why nothing is recorded even if it is wanted: the log has no room.
     lack: Option<String>,
+}
+
+impl Modes {
+    /// What trace mode does now, if it is on.
+    fn chosen(&self) -> Option<(TraceOptions, Option<Arc<Aim>>)> {
+        let options = || self.trace.clone().unwrap_or_default();
+        match self.locks {
+            Locks::Trace => Some((options(), None)),
+            Locks::Auto => self.aim.clone().map(|aim| (options(), Some(aim))),
+            Locks::Contention | Locks::Nothing => None,
+        }
+    }
 }
 
 /// Installs the recorder, one for each JVM: threads keep references to it until
@@ -149,7 +178,9 @@ pub fn choose_trace(
             recorder.tell_options(events.as_slice());
         }
         trace.choose_holds(&asked)?;
-        instrument::choose_classes(&mut modes.probes, trace, env, &asked);
+        let aim = modes.aim.clone();
+        let chosen = Chosen { options: &asked, aim: aim.as_ref() };
+        instrument::choose_classes(&mut modes.probes, trace, env, chosen);
         if trace.is_on() {
             recorder.tell_options(&asked.logged());
         }
@@ -170,6 +201,7 @@ pub fn change_locks(
     parks: Parks,
 ) -> Result<(), AgentError> {
     let mut modes = lock(&MODES);
+    let ended = aimed::end(&mut modes, recorder, env);
     modes.locks = locks;
     if !modes.probes.waits {
         modes.parks = parks;
@@ -180,13 +212,14 @@ pub fn change_locks(
     if modes.locks != locks {
         return Err(AgentError::WaitsAlone);
     }
-    Ok(())
+    ended
 }
 
 /// What is recorded about locks, and which probes there are.
 pub struct Set {
     locks: Locks,
     trace: Option<TraceOptions>,
+    auto: Option<AutoOptions>,
     had_waits: bool,
     had_trace: bool,
 }
@@ -197,6 +230,7 @@ pub fn set() -> Set {
     Set {
         locks: modes.locks,
         trace: modes.trace.clone(),
+        auto: modes.auto.clone(),
         had_waits: modes.probes.waits,
         had_trace: modes.probes.trace,
     }
@@ -213,7 +247,7 @@ pub fn set_again(
 ) -> Result<(), AgentError> {
     let mut modes = lock(&MODES);
     let is_other = modes.locks != before.locks;
-    (modes.locks, modes.trace) = (before.locks, before.trace);
+    (modes.locks, modes.trace, modes.auto) = (before.locks, before.trace, before.auto);
     RECORDS_WAITS.store(modes.locks != Locks::Nothing, Relaxed);
     if is_other {
         let is_enabled = recorder.is_enabled();
@@ -249,17 +283,18 @@ fn at_work(
     let Some(contention) = contention() else { return Ok(()) };
     let waits = on && modes.locks != Locks::Nothing;
     if waits {
-        let trace = match modes.locks {
-            Locks::Trace => Some(&*modes.trace.get_or_insert_default()),
-            _ => None,
-        };
-        instrument::add_probes(contention, &mut modes.probes, modes.parks, trace, env);
-        if modes.locks == Locks::Trace && !modes.probes.trace {
-            modes.locks = Locks::Contention;
+        let chosen = modes.chosen();
+        let chosen = chosen.as_ref().map(|(options, aim)| Chosen { options, aim: aim.as_ref() });
+        instrument::add_probes(contention, &mut modes.probes, modes.parks, chosen, env);
+        if chosen.is_some() && !modes.probes.trace {
+            modes.aim = None;
+            if modes.locks == Locks::Trace {
+                modes.locks = Locks::Contention;
+            }
         }
     }
     contention.set_on(waits);
-    contention.look_at_holders(waits && modes.locks == Locks::Contention);
+    contention.look_at_holders(waits && modes.locks != Locks::Trace);
     if !waits {
         contention.end_all_found();
     }
@@ -279,12 +314,15 @@ fn at_work(
         }
     }
     if let Some(trace) = trace::active() {
-        let traces = waits && modes.locks == Locks::Trace;
+        let chosen = modes.chosen();
+        let traces = waits && chosen.is_some();
         let ends = trace.is_on() && !traces;
         if traces {
+            // Where all locks are traced, all classes are to have theirs.
+            modes.has_left &= modes.aim.is_some();
             instrument::follow_loading(&mut modes.probes, trace, env, true);
             // It may have begun later than the log, or changed while it was off.
-            let options = modes.trace.as_ref().map(TraceOptions::logged);
+            let options = chosen.map(|(options, _)| options.logged());
             recorder.tell_options(&options.unwrap_or_default());
         }
         trace.switch(env, traces)?;
@@ -301,12 +339,18 @@ fn at_work(
 /// Writes to the log what is recorded from now on: only waits if trace mode could not
 /// begin.
 pub fn note_mode(recorder: &Recorder, mode: Mode) {
-    let of_locks = match locks() {
+    let modes = lock(&MODES);
+    note_recorded(&modes, recorder, mode.sample);
+}
+
+fn note_recorded(modes: &Modes, recorder: &Recorder, samples: bool) {
+    let of_locks = match modes.locks {
         Locks::Nothing => 0,
-        Locks::Contention => bits::WAITS,
         Locks::Trace => bits::WAITS | bits::ACQUISITIONS,
+        Locks::Auto if modes.aim.is_some() => bits::WAITS | bits::AIMED,
+        Locks::Contention | Locks::Auto => bits::WAITS,
     };
-    recorder.records(of_locks | if mode.sample { bits::SAMPLES } else { 0 });
+    recorder.records(of_locks | if samples { bits::SAMPLES } else { 0 });
 }
 
 /// The number of checks for other agents between two checks of the probes themselves.
@@ -413,7 +457,7 @@ pub fn switch(recorder: &'static Recorder, env: *mut JNIEnv, on: bool) -> Result
 
 /// The JVM is ending: nothing is switched on any more.
 pub fn end() {
-    ENDS.store(true, Relaxed);
+    ENDS.store(true, SeqCst);
 }
 
 /// The log's last moment comes: who has what is waited for.
@@ -431,11 +475,13 @@ fn apply(
     recorder: &'static Recorder,
     env: *mut JNIEnv,
 ) -> Result<(), AgentError> {
-    if ENDS.load(Relaxed) {
+    if ENDS.load(SeqCst) {
         return Ok(());
     }
     let on = is_to_record() && modes.lack.is_none();
+    let mut ended = Ok(());
     if !on && recorder.is_enabled() {
+        ended = aimed::end(modes, recorder, env);
         look_for_owners(env);
     }
     if on {
@@ -465,5 +511,5 @@ fn apply(
     let state = if on { RecordingState::Recording } else { RecordingState::Paused };
     recorder.log().set_state(state);
     sample::recording(on);
-    Ok(())
+    ended
 }

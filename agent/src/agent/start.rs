@@ -1,7 +1,7 @@
 //! The agent's life: started with the JVM or attached to it, until that ends.
 
 use super::{
-    api, calibrate, children,
+    aim, api, calibrate, children,
     error::AgentError,
     home, hooks, metadata, owners,
     running::{self, give_up, recorder, switch},
@@ -159,6 +159,10 @@ fn spare_archives(ti: Ti, locks: Locks) -> Result<(), AgentError> {
         Locks::Trace if is_delicate && flags.may_archive() => {
             Err(AgentError::Archives("an archive of its classes"))
         }
+        Locks::Auto if is_delicate && flags.may_archive() => {
+            aim::must_not("this JVM makes an archive of its classes, which fails with probes");
+            Ok(())
+        }
         _ => Ok(()),
     }
 }
@@ -291,7 +295,8 @@ fn open(
     let walker = exports.as_ref().and_then(|it| walker((ti, java), it, &fields, options));
     let variables = exports.as_ref().and_then(LocalVariables::of);
     let excluded = options.exclude_threads.clone();
-    let trace = (mode.locks == Locks::Trace).then(|| options.trace.clone());
+    let traces = matches!(mode.locks, Locks::Trace | Locks::Auto);
+    let trace = traces.then(|| options.trace.clone());
     let new = || Recorder::new((ti, walker, variables), fields, log, &header, excluded);
     let contention = running::install(new, vm, (mode.locks, parks), trace);
     if options.wakers {
@@ -300,6 +305,7 @@ fn open(
     if options.holders {
         contention.want_holders();
     }
+    running::choose_auto(options);
     let recorder = contention.recorder();
     if let Ok(monitors) = monitors {
         recorder.tell_owners(java, monitors);
@@ -317,6 +323,9 @@ fn open(
     spawn_helper(recorder)?;
     if mode.locks != Locks::Nothing {
         watch_waits(vm)?;
+    }
+    if mode.locks == Locks::Auto {
+        aim::watch(vm)?;
     }
     Ok(recorder)
 }

@@ -9,7 +9,7 @@ use crate::{
 };
 use jvmti_bindings::sys::{jni::jmethodID, jvmti::jvmtiFrameInfo};
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex},
 };
 use tyrion_bytecode::{
@@ -22,9 +22,11 @@ use tyrion_wire::def::id;
 
 /// What is known of methods is forgotten beyond this many.
 const LIMIT: usize = 1 << 14;
+/// So many classes that have one lock are noted.
+const MANY: usize = 64;
 
 /// What a lock that is held is known by.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Sought {
     /// What the code of a waiter calls it; empty unknown.
     pub name: String,
@@ -38,6 +40,21 @@ pub struct Sought {
 #[derive(Default)]
 pub struct Sections {
     known: Mutex<HashMap<(usize, u64), Arc<Sectioned>>>,
+    /// Which classes had what is sought, by their internal names.
+    had: Mutex<HashMap<Sought, BTreeSet<String>>>,
+}
+
+impl Sections {
+    fn note(&self, sought: &Sought, of: &Sectioned) {
+        let mut had = lock(&self.had);
+        if had.len() >= LIMIT {
+            had.clear();
+        }
+        let classes = had.entry(sought.clone()).or_default();
+        if classes.len() < MANY && !classes.contains(&of.class) {
+            classes.insert(of.class.clone());
+        }
+    }
 }
 
 /// Where a method has locks.
@@ -166,15 +183,20 @@ impl Recorder {
 
     /// The number of the innermost frame that has a lock, if one is known to.
     fn frame_with(&self, java: Java, frames: &[jvmtiFrameInfo], sought: &Sought) -> Option<u32> {
-        let has = |(nth, frame): &(usize, &jvmtiFrameInfo)| {
+        let has = |(nth, frame): (usize, &jvmtiFrameInfo)| {
             // A thread that is about to take a method's own monitor is at its beginning.
-            let may_be_outside = *nth == 0 && frame.location == 0;
-            !may_be_outside
-                && self
-                    .sections(java, frame.method)
-                    .is_some_and(|it| it.has(sought, frame.location))
+            let may_be_outside = nth == 0 && frame.location == 0;
+            let sections = (!may_be_outside).then(|| self.sections(java, frame.method)).flatten();
+            let has = sections.filter(|it| it.has(sought, frame.location))?;
+            self.sections.note(sought, &has);
+            Some(nth as u32)
         };
-        frames.iter().enumerate().find(has).map(|(nth, _)| nth as u32)
+        frames.iter().enumerate().find_map(has)
+    }
+
+    /// The classes whose code was seen to have a lock, by their internal names.
+    pub fn holders_of(&self, sought: &Sought) -> BTreeSet<String> {
+        lock(&self.sections.had).get(sought).cloned().unwrap_or_default()
     }
 
     fn sections(&self, java: Java, method: jmethodID) -> Option<Arc<Sectioned>> {

@@ -149,7 +149,8 @@ impl Trace {
 
     /// A thread waits no more, since `end_ns`: what is still to be written of its wait.
     pub fn remove_waiter(&self, thread: &Thread, lock_id: u32, end_ns: u64) -> Vec<FoldedBlame> {
-        if lock_id == id::UNKNOWN {
+        // Nobody is noted, not even this one, as long as no lock is traced.
+        if lock_id == id::UNKNOWN || self.shared.waited.count.load(Relaxed) == 0 {
             return Vec::new();
         }
         let mut locks = lock(self.waiting.shard(lock_id));

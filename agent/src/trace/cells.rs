@@ -131,6 +131,11 @@ impl Cells {
         inner.append(cell, owner, self.in_bursts)
     }
 
+    /// What `about` says of all cells of the current generation.
+    pub fn map_all<T>(&self, about: impl Fn(&Cell) -> T) -> Vec<T> {
+        lock(&self.inner).all.iter().map(|cell| about(cell)).collect()
+    }
+
     /// How often a probe has told of an acquisition, in all files of the log. What
     /// threads count while the log goes on in another file may be missing.
     pub fn counted(&self) -> u64 {
@@ -176,6 +181,11 @@ impl Trace {
         }
         let one_in = self.one_in();
         let every_hold = if one_in == 1 { Cell::EVERY_HOLD } else { 0 };
+        if !self.wants_place(place) {
+            // It is not asked for again, until other locks are traced.
+            insert(of, table, key, self.cells.nowhere());
+            return self.cells.nowhere();
+        }
         let log = self.recorder.log();
         if log.is_dead() || log.is_closed() {
             // Threads come here until Java has been switched off.

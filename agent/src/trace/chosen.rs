@@ -9,7 +9,7 @@
 use super::{Trace, error::TraceError};
 use crate::{options::TraceOptions, sync::lock};
 use std::sync::{Arc, Mutex, atomic::Ordering::Relaxed};
-use tyrion_plan::{Filters, PlanOptions};
+use tyrion_plan::{Aim, Filters, Place, PlanOptions};
 
 /// Ticks by chance: of measured holds, about one in four has the probes behind it
 /// timed, and where all are measured, one in 256.
@@ -59,9 +59,20 @@ impl Plan {
     }
 }
 
-/// The classes that the options select.
-pub fn filters(options: &TraceOptions) -> Filters {
-    Filters::new(&options.include, &options.exclude)
+/// What trace mode is to do: what the options say, and of these locks alone, if any are given.
+#[derive(Clone, Copy)]
+pub struct Chosen<'a> {
+    /// The options.
+    pub options: &'a TraceOptions,
+    /// The locks.
+    pub aim: Option<&'a Arc<Aim>>,
+}
+
+impl Chosen<'_> {
+    /// The classes that get probes.
+    pub fn filters(self) -> Filters {
+        Filters::new(&self.options.include, &self.options.exclude).aimed_at(self.aim)
+    }
 }
 
 impl Trace {
@@ -102,8 +113,26 @@ impl Trace {
 
     /// Selects the classes that get probes when they are loaded. Loaded ones change when
     /// they are retransformed. Returns whether the selection differs from before.
-    pub fn choose_classes(&self, options: &TraceOptions) -> bool {
-        self.plan.choose(filters(options))
+    pub fn choose_classes(&self, chosen: Chosen<'_>) -> bool {
+        let is_new = self.plan.choose(chosen.filters());
+        if is_new {
+            // Of some places, nothing may have been counted, or may be no more.
+            self.renew_cells();
+        }
+        is_new
+    }
+
+    /// Whether all locks are traced, or single ones.
+    pub fn wants_all_locks(&self) -> bool {
+        self.plan.now().filters.wants_all_locks()
+    }
+
+    /// Whether what is taken at a place is counted; at one that is not known, only where all
+    /// is.
+    pub fn wants_place(&self, number: u32) -> bool {
+        let filters = &self.plan.now().filters;
+        filters.wants_all_locks()
+            || self.recorder.places().with(number, |place: &Place, _| filters.wants_place(place))
     }
 }
 
@@ -113,7 +142,8 @@ mod tests {
     use crate::options::Options;
 
     fn plan_of(text: &str) -> Filters {
-        filters(&Options::parse(text).unwrap().trace)
+        let options = Options::parse(text).unwrap().trace;
+        Chosen { options: &options, aim: None }.filters()
     }
 
     #[test]

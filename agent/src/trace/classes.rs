@@ -65,7 +65,8 @@ impl Trace {
             places.number(place, is_paired)
         });
         for (method, plan) in class.methods().zip(&mut all.methods) {
-            if let Some(more) = jdk.and_then(|jdk| locks::plan(jdk, &method)) {
+            let lock = jdk.filter(|_| options.filters.wants_locks());
+            if let Some(more) = lock.and_then(|jdk| locks::plan(jdk, &method)) {
                 plan.append(more);
             }
             if let Some(more) = others.as_ref().and_then(|others| others(&method)) {
@@ -146,17 +147,19 @@ impl Choice<'_> {
         let Ok(signature) = ti.class_signature(class) else {
             return self.includes(java, class) && ti.may_take_locks(class);
         };
-        let name = signature.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";"));
         // Arrays and primitive types have no code. Anonymous classes are the JVM's own, as those
         // of lambdas, whose bodies are elsewhere; JDK 8 does not survive their change.
-        let Some(name) = name.filter(|_| !is_anonymous(&signature)) else { return false };
+        let name = internal_name(&signature).filter(|_| !is_anonymous(&signature));
+        let Some(name) = name else { return false };
         let [was_wanted, is_wanted] =
             [&self.before, &self.now].map(|options| options.filters.wants(name));
         if was_wanted != is_wanted {
             return if is_wanted { ti.may_take_locks(class) } else { self.may_have_probes(class) };
         }
-        // Those of the JDK have probes that do not depend on what the user wants.
-        if is_wanted || JdkClass::by_name(name).is_some() {
+        // Those of the JDK have probes that do not depend on what the user wants, unless they
+        // are needed for no lock.
+        let is_locks = || self.now.filters.wants_locks() && JdkClass::by_name(name).is_some();
+        if is_wanted || is_locks() {
             return self.includes(java, class) && ti.may_take_locks(class);
         }
         // It got its probes while others were wanted.
@@ -207,42 +210,71 @@ pub fn retransform_loaded(trace: &Trace, env: *mut JNIEnv, which: Which) {
     trace.plan.done(&choice.now);
 }
 
+/// The internal name of a class that has one.
+fn internal_name(signature: &[u8]) -> Option<&[u8]> {
+    signature.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";"))
+}
+
+/// What became of classes that were to lose their probes.
+pub struct Stripped {
+    /// None has any left.
+    pub is_done: bool,
+    /// The JDK's locks were among them, which have lost those of waits, too.
+    pub has_locks: bool,
+}
+
 /// Has the classes that have probes pass by [`transform`] while there is no hook: then they
 /// are what their files say.
-pub fn strip(trace: &Trace, env: *mut JNIEnv) {
+pub fn strip(trace: &Trace, env: *mut JNIEnv) -> Stripped {
     // SAFETY: `env` is the current thread's, and this is called in a native frame
     // that lasts longer.
     let java = unsafe { Java::new(env) };
-    let Ok(classes) = trace.recorder.ti().loaded_classes(java) else { return };
+    let ti = trace.recorder.ti();
+    let mut stripped = Stripped { is_done: false, has_locks: false };
+    let Ok(classes) = ti.loaded_classes(java) else { return stripped };
+    let is_lock = |class: Object<'_>| {
+        let signature = ti.class_signature(class).unwrap_or_default();
+        internal_name(&signature).and_then(JdkClass::by_name).is_some()
+    };
+    // Constants stay when the probes are gone. Of many classes the code is not looked at, see
+    // `is_done`.
+    let are_few = !trace.wants_all_locks();
+    let has_probes = |class: Object<'_>| {
+        trace.mentions_probes(class) == Some(true) && (!are_few || trace.calls_probes(class))
+    };
     let mut probed = Vec::new();
     for class in classes {
-        match trace.mentions_probes(class.get()) == Some(true) {
-            true => probed.push(class),
-            false => java.drop_local(class),
+        if has_probes(class.get()) {
+            stripped.has_locks |= is_lock(class.get());
+            probed.push(class);
+        } else {
+            java.drop_local(class);
         }
     }
-    retransform(trace, java, probed, false);
+    stripped.is_done = retransform(trace, java, probed, false);
     trace.recorder.note_redefinition();
+    stripped
 }
 
-/// What is left when the command is given up is not done, unless it must be.
-fn retransform(trace: &Trace, java: Java, classes: Vec<Local<'_>>, may_be_left: bool) {
-    let (of, mut done) = (classes.len(), 0);
+/// What is left when the command is given up is not done, unless it must be. Returns whether
+/// all is done.
+fn retransform(trace: &Trace, java: Java, classes: Vec<Local<'_>>, may_be_left: bool) -> bool {
+    let (of, mut done, mut is_done) = (classes.len(), 0, true);
     let (mut classes, mut batch) = (classes.into_iter(), Vec::new());
     loop {
         if may_be_left {
             work::note(format!("puts probes into classes, {done} of {of} done"));
             if work::is_given_up() {
                 classes.for_each(|class| java.drop_local(class));
-                return;
+                return false;
             }
         }
         batch.extend(classes.by_ref().take(BATCH));
         if batch.is_empty() {
-            return;
+            return is_done;
         }
         let together: Vec<_> = batch.iter().map(Local::get).collect();
-        retransform_together(trace, &together);
+        is_done &= retransform_together(trace, &together);
         done += batch.len();
         batch.drain(..).for_each(|class| java.drop_local(class));
     }
@@ -250,16 +282,16 @@ fn retransform(trace: &Trace, java: Java, classes: Vec<Local<'_>>, may_be_left: 
 
 /// One that the JVM does not want spoils all that come with it: halves are tried until it
 /// is alone. The classes beside it pass through the hook, and are counted, once more each
-/// time.
-fn retransform_together(trace: &Trace, classes: &[Object<'_>]) {
+/// time. Returns whether the JVM wanted all.
+fn retransform_together(trace: &Trace, classes: &[Object<'_>]) -> bool {
     if classes.is_empty() || trace.recorder.ti().retransform_all(classes).is_ok() {
-        return;
+        return true;
     }
     if classes.len() == 1 {
         trace.recorder().places().leave("refused");
-        return;
+        return false;
     }
     let (first, second) = classes.split_at(classes.len() / 2);
-    retransform_together(trace, first);
-    retransform_together(trace, second);
+    let is_done = retransform_together(trace, first);
+    retransform_together(trace, second) && is_done
 }

@@ -2,8 +2,8 @@
 
 use super::{
     READY, TRACE, Trace,
-    chosen::filters,
-    classes::{self, Which},
+    chosen::Chosen,
+    classes::{self, Stripped, Which},
     error::TraceError,
     instances,
     memory::{Later, address_of},
@@ -16,7 +16,6 @@ use crate::{
         ti,
     },
     log,
-    options::TraceOptions,
     recorder::Recorder,
     spawn,
     sync::lock,
@@ -46,10 +45,11 @@ const REST: Duration = Duration::from_secs(1);
 /// What the JVM did not want, or what is missing.
 pub fn prepare(
     recorder: &'static Recorder,
-    options: &TraceOptions,
+    chosen: Chosen<'_>,
     wakers: bool,
     env: *mut JNIEnv,
 ) -> Result<&'static Trace, TraceError> {
+    let options = chosen.options;
     ticks::calibrate();
     let trace =
         Trace::new(recorder, options, Vm::of(env)).ok_or(TraceError::NoMemory("trace mode"))?;
@@ -79,7 +79,7 @@ pub fn prepare(
         false if hash_before => Front::Hash,
         false => Front::Nothing,
     };
-    trace.plan.begin(PlanOptions { filters: filters(options), front, wakers });
+    trace.plan.begin(PlanOptions { filters: chosen.filters(), front, wakers });
     if hash_before {
         if let Some(referent) = Referent::find(env) {
             let _ = trace.referent.set(referent);
@@ -232,8 +232,8 @@ impl Trace {
     }
 
     /// Takes the probes from all classes that have some, while there is no hook.
-    pub fn take_probes(&self, env: *mut JNIEnv) {
-        classes::strip(self, env);
+    pub fn take_probes(&self, env: *mut JNIEnv) -> Stripped {
+        classes::strip(self, env)
     }
 
     /// Gives their probes to those that were loaded while nobody looked. Other classes

@@ -87,6 +87,7 @@ fn argument(entry: &'static Entry) -> Arg {
         .help_heading(match entry.counts {
             Counts::Always => "Agent",
             Counts::Trace => "Agent, with --mode trace",
+            Counts::Auto => "Agent, with --mode auto",
             Counts::Sampling => "Sampling",
         });
     match entry.about().form {

@@ -2,7 +2,10 @@
 
 use super::Recording;
 use std::ops::Range;
-use tyrion_wire::def::mode::{ACQUISITIONS, SAMPLES, WAITS};
+use tyrion_wire::def::{
+    mode::{ACQUISITIONS, AIMED, SAMPLES, WAITS},
+    option,
+};
 
 /// A part of a recording in which the same was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,15 +14,26 @@ pub struct ModeSpan {
     /// From when to when, monotonic ns.
     pub span: Range<u64>,
     /// What, as in the option `mode`: `contention`, `trace`, `sample`, or two of them
-    /// with a plus sign between.
+    /// with a plus sign between; `aimed` where waits were recorded, and acquisitions of
+    /// single locks.
     pub mode: String,
     recorded: u64,
+}
+
+/// A part of a recording in which single locks were traced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Aim {
+    /// From when to when, monotonic ns.
+    pub span: Range<u64>,
+    /// What code calls the locks.
+    pub locks: Vec<String>,
 }
 
 /// The bits of a mode as the metadata write it.
 fn bits_of(mode: &str) -> u64 {
     mode.split('+').fold(0, |bits, part| match part {
-        "contention" => bits | WAITS,
+        "contention" | "auto" => bits | WAITS,
         "trace" => bits | WAITS | ACQUISITIONS,
         "sample" => bits | SAMPLES,
         _ => bits,
@@ -30,6 +44,7 @@ fn bits_of(mode: &str) -> u64 {
 fn name_of(recorded: u64) -> String {
     let locks = match recorded {
         _ if recorded & ACQUISITIONS != 0 => Some("trace"),
+        _ if recorded & AIMED != 0 => Some("aimed"),
         _ if recorded & WAITS != 0 => Some("contention"),
         _ => None,
     };
@@ -71,9 +86,33 @@ impl Recording {
     }
 
     /// When acquisitions were recorded, monotonic ns: as [`Recording::recorded`],
-    /// without the parts that were not in trace mode.
+    /// without the parts that were not in trace mode, or in which no lock was traced.
     pub fn recorded_acquisitions(&self) -> Vec<Range<u64>> {
-        self.recorded_with(ACQUISITIONS)
+        self.recorded_with(if self.is_aimed() { AIMED | ACQUISITIONS } else { ACQUISITIONS })
+    }
+
+    /// Whether acquisitions are those of single locks, in parts of the recording
+    /// ([`Recording::aims`]), and of no other.
+    pub fn is_aimed(&self) -> bool {
+        let modes = self.all_modes();
+        let has_aims = || self.definitions.mode_changes().iter().any(|it| it.recorded & AIMED != 0);
+        !modes.contains(&"trace") && (modes.contains(&"auto") || has_aims())
+    }
+
+    /// When single locks were traced, monotonic ns, and which, as the option `aimed` names
+    /// them; in the order of time.
+    pub fn aims(&self) -> Vec<Aim> {
+        let (spans, changes) = (self.mode_spans(), self.option_changes());
+        let aimed = spans.iter().filter(|of| of.recorded & AIMED != 0);
+        let locks = |span: &Range<u64>| {
+            let mut told =
+                changes.iter().filter(|it| it.key == option::AIMED && !it.value.is_empty());
+            let last = told.rfind(|it| it.from_ns < span.end);
+            // A later file's metadata have it.
+            let names = last.map(|it| &*it.value).or_else(|| self.facts.metadata(option::AIMED));
+            names.into_iter().flat_map(|names| names.split(';')).map(str::to_owned).collect()
+        };
+        aimed.map(|of| Aim { span: of.span.clone(), locks: locks(&of.span) }).collect()
     }
 
     fn recorded_with(&self, wanted: u64) -> Vec<Range<u64>> {
@@ -95,13 +134,14 @@ impl Recording {
         let changes = self.definitions.mode_changes();
         let added = changes.iter().fold(0, |bits, change| bits | change.recorded);
         let mut modes: Vec<&str> = of_log.split('+').filter(|mode| !mode.is_empty()).collect();
-        for (bit, name) in [(ACQUISITIONS, "trace"), (SAMPLES, "sample")] {
+        for (bit, name) in [(ACQUISITIONS, "trace"), (AIMED, "auto"), (SAMPLES, "sample")] {
             if added & bit != 0 && !modes.contains(&name) {
                 modes.push(name);
             }
         }
+        let is_told = |mode: &&str| ["contention", "trace", "auto"].contains(mode);
         let waits_alone = added & (WAITS | ACQUISITIONS) == WAITS;
-        if waits_alone && !modes.iter().any(|mode| ["contention", "trace"].contains(mode)) {
+        if waits_alone && !modes.iter().any(is_told) {
             modes.insert(0, "contention");
         }
         modes

@@ -289,6 +289,15 @@ pub mod mode {
     pub const ACQUISITIONS: u64 = 2;
     /// Samples of all threads.
     pub const SAMPLES: u64 = 4;
+    /// Every acquisition of the locks that the option [`AIMED`](super::option::AIMED) names,
+    /// at the places that are known to take them.
+    pub const AIMED: u64 = 8;
+}
+
+/// Keys of [`Definition::Option`] that no user gives.
+pub mod option {
+    /// The locks that are traced from then on, between semicolons; empty none.
+    pub const AIMED: &str = "aimed";
 }
 
 /// The most fields that a definition has.

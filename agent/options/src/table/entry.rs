@@ -38,8 +38,10 @@ pub struct Entry {
 pub enum Counts {
     /// In every mode.
     Always,
-    /// If `mode` has `trace`.
+    /// If `mode` has `trace`, or `auto` for the locks that cost much.
     Trace,
+    /// If `mode` has `auto`.
+    Auto,
     /// If `mode` has `sample`.
     Sampling,
 }
@@ -49,7 +51,8 @@ impl Counts {
     pub fn applies_to(self, mode: Mode) -> bool {
         match self {
             Counts::Always => true,
-            Counts::Trace => mode.locks == Locks::Trace,
+            Counts::Trace => matches!(mode.locks, Locks::Trace | Locks::Auto),
+            Counts::Auto => mode.locks == Locks::Auto,
             Counts::Sampling => mode.sample,
         }
     }

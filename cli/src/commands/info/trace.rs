@@ -94,7 +94,7 @@ pub fn sum(
     charged: Kinds,
     profile: &Profile,
 ) -> Option<TraceSums> {
-    if !log.is_trace() {
+    if !log.is_trace() && !log.is_aimed() {
         return None;
     }
     let window = filter.window(log);

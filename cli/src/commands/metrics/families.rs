@@ -39,7 +39,8 @@ pub fn of(seen: &FamilySource<'_>) -> Vec<Family> {
     if !seen.feed.life().has_ended() && log.capabilities().waits {
         families.extend(waiting(seen, log));
     }
-    if log.is_trace() || all.acquisitions != 0 {
+    // Those of single locks, for a while, would be taken for all.
+    if !log.is_aimed() && (log.is_trace() || all.acquisitions != 0) {
         families.extend(holds(seen, log, &all));
     }
     families.extend(recording(seen, log));

@@ -177,7 +177,7 @@ impl<'a> ProfileBuilder<'a> {
             duration_ns: log.recorded_ns(),
             threshold_ns: facts.threshold_ns,
             short_waits: facts.short_waits,
-            hold: match log.is_trace() {
+            hold: match log.is_trace() || log.is_aimed() {
                 true => log.option_values("hold").join(", then "),
                 false => String::new(),
             },
@@ -228,7 +228,14 @@ impl<'a> ProfileBuilder<'a> {
         profile.has_blame |= scope.blame || !sums.asked.is_empty();
         profile.is_blame_sampled |= !sums.asked.is_empty();
         profile.has_wakers |= log.has_wakers() || !sums.wakes.is_empty();
-        if log.is_trace() {
+        if log.is_aimed() {
+            let spans = log.recorded_acquisitions().into_iter().map(|part| part.end - part.start);
+            let aims = log.aims().into_iter().flat_map(|aim| aim.locks);
+            let aimed = notes.aimed.get_or_insert_default();
+            aimed.locks.extend(aims);
+            aimed.traced_ns = spans.fold(aimed.traced_ns, u64::saturating_add);
+        }
+        if log.is_trace() || log.is_aimed() {
             notes.hold_unmeasured |= log.hold_mode() == HoldMode::None && scope.acquisitions;
             if !scope.acquisitions {
                 notes.untimed = notes.untimed.saturating_add(sums.acquisitions);

@@ -5,6 +5,7 @@ mod lacks;
 use super::{fold::FoldNotes, sums::WaitSums};
 use crate::{profile::InBursts, totals::SampleTotals, units};
 use lacks::FormatLacks;
+use std::collections::BTreeSet;
 use tyrion_formats::Recording;
 
 /// Waits that a profile lacks.
@@ -20,6 +21,28 @@ impl Lost {
     pub(super) fn add(&mut self, sums: &WaitSums) {
         self.count = self.count.saturating_add(sums.count);
         self.wait_ns = self.wait_ns.saturating_add(sums.wait_ns);
+    }
+}
+
+/// Locks that were traced for a while, as `mode=auto` does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Aimed {
+    /// What code calls them.
+    pub locks: BTreeSet<String>,
+    /// For how long in all, ns.
+    pub traced_ns: u64,
+}
+
+impl Aimed {
+    fn line(&self) -> String {
+        if self.locks.is_empty() {
+            return "mode=auto: no lock cost enough to be traced; there are waits only".to_owned();
+        }
+        format!(
+            "mode=auto: acquisitions and holds are those of {}, in {} of the recording",
+            units::counted(self.locks.len() as u64, "lock"),
+            units::duration(self.traced_ns)
+        )
     }
 }
 
@@ -70,6 +93,8 @@ pub struct Notes {
     pub unsorted_blame: Lost,
     /// Logs that were recorded without trace mode, if others were with it.
     pub without_trace: u64,
+    /// What was traced in logs that have acquisitions of single locks alone, if there are any.
+    pub aimed: Option<Aimed>,
     /// Some log has acquisitions, but no hold was measured.
     pub hold_unmeasured: bool,
     /// What of the profile's acquisitions was counted in bursts, if anything.
@@ -112,7 +137,7 @@ impl Notes {
     pub fn retain(&mut self, acquisitions: bool, blame: bool) {
         if !acquisitions {
             (self.unknown_places, self.untimed, self.hold_unmeasured) = (0, 0, false);
-            self.in_bursts = None;
+            (self.in_bursts, self.aimed) = (None, None);
         }
         if !blame {
             (self.unknown_blame, self.unsorted_blame) = (Lost::default(), Lost::default());
@@ -253,6 +278,7 @@ impl Notes {
             let count = self.without_trace;
             lines.push(format!("logs recorded without mode=trace: {count}; they have waits only"));
         }
+        lines.extend(self.aimed.as_ref().map(Aimed::line));
         if self.hold_unmeasured {
             lines.push("hold times are 0: they were not measured (hold=none)".to_owned());
         }

@@ -25,15 +25,18 @@ pub(super) struct Scope {
     /// Blame: it has a time, but a wait may be charged in parts, of which none
     /// tells how long the whole was.
     pub(super) blame: bool,
+    /// Blame is of single locks alone: who held them, the looks at owners tell as of all others.
+    is_aimed: bool,
 }
 
 impl Scope {
     pub(super) fn of(log: &Recording, window: &Window) -> Scope {
-        let trace = log.is_trace();
+        let (trace, is_aimed) = (log.is_trace(), log.is_aimed());
         let any_duration = window.min_wait_ns == 0;
         Scope {
-            acquisitions: trace && any_duration && !window.limits_time(),
+            acquisitions: (trace || is_aimed) && any_duration && !window.limits_time(),
             blame: trace && any_duration,
+            is_aimed,
         }
     }
 }
@@ -296,6 +299,9 @@ impl<'a> Tracer<'a> {
     /// Adds what a thread that has released a lock is charged with.
     pub(super) fn blame(&mut self, charge: &Noted<Blame>) {
         let (thread, blame) = (known_thread(self.log, charge.thread), &charge.record);
+        if self.scope.is_aimed {
+            return;
+        }
         let charged = WaitSums { count: 1, wait_ns: blame.charged_ns, max_ns: blame.charged_ns };
         if !self.scope.blame {
             self.sums.unsorted_blame.add(&charged);

@@ -222,6 +222,35 @@ impl Findings<'_> {
         self.logs.iter().any(Recording::is_trace)
     }
 
+    /// Whether acquisitions are those of single locks, for a part of the time, in any log.
+    pub fn is_aimed(&self) -> bool {
+        self.logs.iter().any(Recording::is_aimed)
+    }
+
+    /// How long the acquisitions of a lock that code calls so were recorded, in ns, whatever
+    /// the filter.
+    pub fn traced_ns_of(&self, name: &str) -> u64 {
+        let of_log = |log: &Recording| {
+            let mut aims = log.aims();
+            // Reports leave packages out.
+            let is_it = |lock: &String| {
+                let rest = lock.strip_suffix(name);
+                rest.is_some_and(|rest| rest.is_empty() || rest.ends_with(['.', '$']))
+            };
+            aims.retain(|aim| !name.is_empty() && aim.locks.iter().any(is_it));
+            let parts = log.recorded_acquisitions().into_iter();
+            let parts = parts.filter(|part| {
+                !log.is_aimed() || aims.iter().any(|aim| aim.span.contains(&part.start))
+            });
+            parts.map(|part| part.end - part.start).fold(0, u64::saturating_add)
+        };
+        match self.logs.iter().map(of_log).fold(0, u64::saturating_add) {
+            // The log calls it otherwise.
+            0 => self.traced_ns(),
+            traced_ns => traced_ns,
+        }
+    }
+
     /// Whether acquisitions were counted in bursts at some place of any log, whatever the
     /// filter: what happened there between them was not seen.
     pub fn has_bursts(&self) -> bool {

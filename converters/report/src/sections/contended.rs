@@ -187,7 +187,11 @@ impl Contended {
 
 fn lacking(findings: &Findings<'_>) -> String {
     let profile = findings.profile();
-    if !findings.is_trace() {
+    if findings.is_aimed() {
+        "acquisitions and holds are those of locks that were traced for a while; --mode trace has \
+         all, and who held what others waited for"
+            .to_owned()
+    } else if !findings.is_trace() {
         "--mode trace adds acquisitions, holds, and who held what others waited for".to_owned()
     } else if !profile.has_acquisitions {
         "acquisitions have no times: without --since, --until and --min-wait they are here, too"

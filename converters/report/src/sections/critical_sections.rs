@@ -198,6 +198,9 @@ fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
 
 fn lacking(findings: &Findings<'_>) -> &'static str {
     match (findings.profile().has_acquisitions, findings.is_trace()) {
+        (true, _) if findings.is_aimed() => {
+            "these are the locks that were traced for a while; --mode trace has all"
+        }
         (true, _) => "",
         (false, false) => {
             "needs --mode trace: without it, acquisitions of free locks are not counted, nor how \
@@ -403,6 +406,10 @@ impl Namer<'_> {
     fn share(&self, counts: &Counts, lived_ns: Option<u64>) -> Option<f64> {
         // Where nothing was measured, 0 would be wrong.
         counts.mean_hold_ns?;
+        // Holds of a part of the time are no share of all of it.
+        if self.findings.is_aimed() {
+            return None;
+        }
         lived_ns.filter(|&ns| ns != 0).map(|ns| counts.hold_ns as f64 / ns as f64)
     }
 

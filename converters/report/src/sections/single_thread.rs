@@ -195,7 +195,7 @@ fn lacking(findings: &Findings<'_>) -> String {
 pub fn single_thread(findings: &Findings<'_>, options: &ReportOptions) -> SingleThread {
     let instances = Instances::find(findings);
     let counts = counts(findings, &instances);
-    let counted = findings.profile().has_acquisitions;
+    let counted = findings.profile().has_acquisitions && findings.is_trace();
     let known = |count: u64| counted.then_some(count);
     let measured = counted && is_measured(findings);
     let mut all = PlaceCounts::default();

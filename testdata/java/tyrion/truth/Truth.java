@@ -103,6 +103,7 @@ public final class Truth {
         SCENARIOS.put("wait-chain", WaitChain.class);
         SCENARIOS.put("room-chain", RoomChain.class);
         SCENARIOS.put("walks", Walks.class);
+        SCENARIOS.put("guilty", Guilty.class);
     }
 
     private Truth() {}

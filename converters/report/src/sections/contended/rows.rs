@@ -78,7 +78,8 @@ fn add(sum: &mut u64, more: u64) {
 pub(super) fn sum(findings: &Findings<'_>, of: fn(&SectionRow) -> u64) -> Option<u64> {
     let profile = findings.profile();
     let add = |sum: u64, section: &SectionRow| sum.saturating_add(of(section));
-    profile.has_acquisitions.then(|| profile.sections.iter().fold(0, add))
+    let has_all = profile.has_acquisitions && !findings.is_aimed();
+    has_all.then(|| profile.sections.iter().fold(0, add))
 }
 
 /// The locks that threads waited for, most wait first, or most waits where it is not
@@ -156,7 +157,8 @@ pub(super) fn lock(
     // What was waited for was taken: 0 is that nobody counted.
     let counted = profile.has_acquisitions && sums.acquisitions != 0;
     let measured = counted && sums.measured != 0;
-    let recorded_ns = findings.traced_ns();
+    let traced = findings.groups.lock_ref(group);
+    let recorded_ns = findings.traced_ns_of(&traced.name);
     let in_collections_ns = findings.collected.as_ref();
     let in_collections_ns = in_collections_ns.map(|it| {
         sums.kinds.keys().fold(0, |sum: u64, kind| {
@@ -165,7 +167,7 @@ pub(super) fn lock(
     });
     let charged = sums.holders.values().fold(0u64, |sum, ns| sum.saturating_add(*ns));
     ContendedLock {
-        lock: findings.groups.lock_ref(group),
+        lock: traced,
         kind: match sums.kinds.first_key_value() {
             Some((only, _)) if sums.kinds.len() == 1 => only.name(),
             _ => BOTH,
@@ -175,7 +177,8 @@ pub(super) fn lock(
         acquisitions_error: counted.then_some(sums.acquisitions_error),
         contended: sums.contended,
         // With logs that do not count acquisitions, there are more waits than these.
-        miss_share: (counted && sums.contended <= sums.acquisitions)
+        // Where they were counted for a while, too.
+        miss_share: (counted && !findings.is_aimed() && sums.contended <= sums.acquisitions)
             .then(|| share(sums.contended, sums.acquisitions)),
         wait_ns: sums.wait_ns,
         mean_wait_ns: mean(sums.wait_ns, sums.contended),

@@ -153,6 +153,9 @@ pub struct GuiltyLock {
     pub acquisitions: Option<u64>,
     /// The standard error of that; 0 where all were counted.
     pub acquisitions_error: Option<u64>,
+    /// For how long it was traced, where that was a part of the time, as with `mode=auto`:
+    /// acquisitions and holds are of that part. Otherwise `null`.
+    pub traced_ns: Option<u64>,
     /// How long it was held on average. `null` when that was not measured.
     pub mean_hold_ns: Option<u64>,
     /// How far `mean_hold_ns` may be off, for 95 % of such estimates; 0 if all holds were
@@ -229,7 +232,9 @@ pub(super) fn find(findings: &Findings<'_>, machine: &Machine) -> Option<GuiltyL
         of_group.fold(0, |sum: u64, (_, ns)| sum.saturating_add(*ns))
     });
     if let Some(holds) = &holds {
-        guilty.add_holds(holds, findings.traced_ns());
+        let traced_ns = findings.traced_ns_of(&guilty.lock.name);
+        guilty.add_holds(holds, traced_ns);
+        guilty.traced_ns = findings.is_aimed().then_some(traced_ns);
     }
     guilty.certainty = match (guilty.holder_known_by, guilty.mean_hold_error_ns) {
         (KnownBy::Charged, Some(0)) => Certainty::Exact,

@@ -34,6 +34,11 @@ pub(super) fn command(verdict: &Verdict, findings: &Findings<'_>) -> String {
         Finding::Locks | Finding::Selected | Finding::NotTimed if is_trace => {
             format!("tyrion report --section blockers,critical-sections {logs}")
         }
+        Finding::Locks | Finding::Selected
+            if verdict.lock.as_ref().is_some_and(|lock| lock.traced_ns.is_some()) =>
+        {
+            format!("tyrion report --section critical-sections,blockers {logs}")
+        }
         // Profiles do not say of which program they are, nor that it runs in a JVM.
         Finding::NotTimed if facts.iter().all(|log| log.program.is_empty()) => {
             let metric = if findings.lacks_durations() { " --metric contentions" } else { "" };

@@ -110,7 +110,11 @@ pub(super) fn advice(lock: &GuiltyLock, machine: &Machine, short: &ShortNames) -
         Cause::ManyAcquisitions => {
             let taken = lock.acquisitions.map(thousands).unwrap_or_default();
             let taken = taken + &plus_minus(lock.acquisitions_error.unwrap_or(0));
-            format!("→ Take it less often, or split it. It is held briefly, but {taken} times.")
+            let within = lock.traced_ns.map(|ns| format!(" in {}", duration(ns)));
+            let within = within.unwrap_or_default();
+            format!(
+                "→ Take it less often, or split it. It is held briefly, but {taken} times{within}."
+            )
         }
         Cause::OwnerNotRunning if hold.is_empty() => {
             let (want, used) =

@@ -1,0 +1,245 @@
+//! `mode=auto`: finds the locks that cost much, and has them traced for a while.
+//!
+//! A thread of the agent's own looks again and again at which threads wait for which locks,
+//! as [`cost`] adds up, and so costs nothing while a thread waits. Locks that cost more than
+//! the limit are traced until [`certainty`] says that their holds are known, or the time is
+//! over; afterwards they are known, and left alone.
+
+mod certainty;
+mod cost;
+mod retry;
+
+use super::{hooks, running};
+use crate::{
+    clock,
+    jvm::Vm,
+    message::{PANICKED, say},
+    recorder::{Recorder, Sought, threads::Contending},
+    spawn::{NoThread, thread},
+    sync::lock,
+    trace,
+};
+use cost::{Costs, Window};
+use retry::Retry;
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+use tyrion_plan::{Aim, CodeName, Place};
+use tyrion_wire::WaitKind;
+
+/// So many looks are taken of each window.
+const LOOKS: u64 = 200;
+/// Between two looks.
+const LEAST: Duration = Duration::from_millis(1);
+const MOST: Duration = Duration::from_millis(50);
+/// One look stands for so many pauses at most, and no less than this: the process may have been
+/// stopped, and a thread that waits at that moment has not waited all of the time.
+const PAUSES: u32 = 5;
+const LEAST_SPAN: Duration = Duration::from_millis(100);
+/// While nothing can be aimed at.
+const REST: Duration = Duration::from_millis(200);
+/// So many locks are traced at a time.
+const LOCKS: usize = 8;
+
+/// Why this JVM's classes are left as they are, if they are.
+static OBSTACLE: Mutex<Option<&'static str>> = Mutex::new(None);
+
+/// Notes why this JVM's classes must be left as they are.
+pub fn must_not(reason: &'static str) {
+    lock(&OBSTACLE).get_or_insert(reason);
+}
+
+/// Has a thread see to it that locks are traced that cost much, unless one does, or classes
+/// have to be left as they are; the user is told that once.
+pub fn watch(vm: Vm) -> Result<(), NoThread> {
+    static WATCHED: AtomicBool = AtomicBool::new(false);
+    if WATCHED.swap(true, Relaxed) {
+        return Ok(());
+    }
+    if let Some(reason) = lock(&OBSTACLE).or_else(hooks::why_classes_stay) {
+        say(&format!("mode=auto records waits alone: {reason}"));
+        return Ok(());
+    }
+    let begun = thread("tyrion-aim", move || {
+        let mut retry = Retry::default();
+        while let Some(recorder) = running::recorder().filter(|it| !it.log().is_closed()) {
+            if running::may_aim(recorder) {
+                Watch { vm, recorder, known: BTreeSet::new(), retry: &mut retry }.run();
+            } else {
+                take_back_what_is_left(vm, recorder, &mut retry);
+                std::thread::sleep(REST);
+            }
+        }
+    });
+    // Whoever asks again may have more luck.
+    WATCHED.store(begun.is_ok(), Relaxed);
+    begun
+}
+
+/// Takes back what a JVM without memory has kept, now and then: a thread that comes into the
+/// JVM has it look for memory everywhere.
+fn take_back_what_is_left(vm: Vm, recorder: &'static Recorder, retry: &mut Retry) {
+    if !running::has_left() {
+        retry.reset();
+    } else if retry.is_due(clock::now_ns()) {
+        vm.with_thread(|env| running::take_back_what_is_left(recorder, env).is_ok());
+    }
+}
+
+/// Watches as long as recording is on.
+struct Watch<'a> {
+    vm: Vm,
+    recorder: &'static Recorder,
+    /// The locks that have been traced.
+    known: BTreeSet<CodeName>,
+    retry: &'a mut Retry,
+}
+
+impl Watch<'_> {
+    fn run(&mut self) {
+        while self.may_go_on() {
+            let Some(costs) = self.one_window() else { return };
+            let limit_percent = running::auto().percent;
+            let guilty = costs.guilty(limit_percent, &self.known, LOCKS);
+            // Probes that are left have to go first.
+            if !guilty.is_empty() && !running::has_left() {
+                self.aim(&guilty);
+            }
+        }
+    }
+
+    fn may_go_on(&self) -> bool {
+        running::may_aim(self.recorder) && !self.recorder.log().is_closed()
+    }
+
+    /// What waits cost in one window; `None` if recording ends meanwhile.
+    fn one_window(&mut self) -> Option<Costs> {
+        let begun = Window::begin();
+        let mut costs = Costs::default();
+        let mut last_ns = begun.mono_ns;
+        loop {
+            let after = running::auto().after;
+            let after_ns = u64::try_from(after.as_nanos()).unwrap_or(u64::MAX);
+            let pause = Duration::from_nanos(after_ns / LOOKS).clamp(LEAST, MOST);
+            std::thread::sleep(pause);
+            if !self.may_go_on() {
+                return None;
+            }
+            take_back_what_is_left(self.vm, self.recorder, self.retry);
+            let now_ns = clock::now_ns();
+            self.look(&mut costs, stands_for(now_ns.saturating_sub(last_ns), pause));
+            last_ns = now_ns;
+            if now_ns.saturating_sub(begun.mono_ns) >= after_ns {
+                costs.end(&begun, &Window::begin());
+                return Some(costs);
+            }
+        }
+    }
+
+    /// Adds what is waited for at this moment, which stands for some time.
+    fn look(&self, costs: &mut Costs, span_ns: u64) {
+        for Contending { thread, wait, .. } in self.recorder.threads().contending() {
+            if thread.excluded {
+                continue;
+            }
+            // One that is not known can be guilty, but not be traced.
+            let place = wait.kind.has_owner().then(|| self.place(wait.place)).flatten();
+            costs.add(place, (wait.place, wait.lock), span_ns);
+        }
+    }
+
+    fn place(&self, number: u32) -> Option<Place> {
+        self.recorder.places().with(number, |place, _| Some(place.clone()))
+    }
+
+    /// Traces locks until they are known.
+    fn aim(&mut self, guilty: &[cost::Guilty]) {
+        let mut aim = Aim::default();
+        for place in guilty.iter().flat_map(|it| &it.places) {
+            aim.add(place);
+            let sought = Sought {
+                name: place.taken.name.clone(),
+                class: place.class.clone(),
+                is_monitor: place.taken.kind == WaitKind::Monitor,
+            };
+            let holders = self.recorder.holders_of(&sought);
+            holders.iter().for_each(|class| aim.add_class(class));
+        }
+        let names: Vec<String> = guilty.iter().map(|it| it.name.to_string()).collect();
+        let names = names.join(";");
+        let aim = Arc::new(aim);
+        // The JVM knows this thread all the time: it could not come in once the heap is full.
+        let came_in = self.vm.with_thread(|env| {
+            let traced = running::aim(self.recorder, env, &aim, names).and_then(|has_begun| {
+                if has_begun {
+                    self.await_certainty(guilty);
+                }
+                running::end_aim(self.recorder, env)
+            });
+            if let Err(reason) = traced {
+                say(&format!("mode=auto: {reason}"));
+            }
+        });
+        if came_in.is_none() {
+            if running::is_aimed() {
+                // Nobody else would end it.
+                running::give_up(PANICKED);
+            }
+            // The JVM has no room for the thread; it may have some later.
+            return;
+        }
+        // What cannot be traced now is not tried again and again.
+        self.known.extend(guilty.iter().flat_map(|it| it.names.iter().cloned()));
+    }
+
+    /// Waits until it is known well how long these locks are held, or the time is over.
+    fn await_certainty(&self, guilty: &[cost::Guilty]) {
+        let begun_ns = clock::now_ns();
+        while self.may_go_on() && running::is_aimed() {
+            let auto = running::auto();
+            let passed = Duration::from_nanos(clock::now_ns().saturating_sub(begun_ns));
+            if passed >= auto.at_most || passed >= auto.after && self.is_certain(guilty) {
+                return;
+            }
+            let pause = (auto.after / 10).min(auto.at_most.saturating_sub(passed));
+            std::thread::sleep(pause.clamp(LEAST, REST));
+        }
+    }
+
+    fn is_certain(&self, guilty: &[cost::Guilty]) -> bool {
+        let Some(trace) = trace::active() else { return false };
+        let measured = trace.measured();
+        guilty.iter().all(|it| {
+            let of_lock = measured.iter().filter(|found| {
+                let name = |place: &Place, _| CodeName::of(&place.class, &place.taken);
+                let name = self.recorder.places().with(found.place, name);
+                name.is_some_and(|name| it.names.contains(&name))
+            });
+            certainty::is_certain(of_lock.map(|found| &found.histogram))
+        })
+    }
+}
+
+/// How long what one look has seen lasts, in ns.
+fn stands_for(passed_ns: u64, pause: Duration) -> u64 {
+    let most = (pause * PAUSES).max(LEAST_SPAN);
+    passed_ns.min(u64::try_from(most.as_nanos()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_was_stopped_has_not_waited_all_the_time() {
+        const MS: u64 = 1_000_000;
+        assert_eq!(stands_for(60 * MS, MOST), 60 * MS);
+        assert_eq!(stands_for(10_000 * MS, MOST), 250 * MS);
+        assert_eq!(stands_for(10_000 * MS, LEAST), 100 * MS);
+    }
+}
