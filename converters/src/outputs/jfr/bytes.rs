@@ -14,15 +14,30 @@ const LONGEST: usize = (1 << (7 * LEN_BYTES)) - 1;
 /// Adds a number: seven bits a byte, the least significant first, and eight in the ninth.
 #[inline]
 pub(super) fn number(out: &mut Vec<u8>, number: u64) {
-    let mut rest = number;
-    for _ in 0..8 {
-        if rest < 0x80 {
-            return out.push(rest as u8);
-        }
-        out.push(rest as u8 | 0x80);
-        rest >>= 7;
+    if number < 0x80 {
+        return out.push(number as u8);
     }
-    out.push(rest as u8);
+    let end = out.len() + (u64::BITS - number.leading_zeros()).div_ceil(7).min(9) as usize;
+    // Eight bytes at once, whatever they are: lengths differ from number to number, and a branch
+    // for each byte would be guessed wrong most of the time.
+    let more = match end - out.len() {
+        9 => u64::MAX,
+        bytes => (1 << (8 * (bytes - 1))) - 1,
+    };
+    out.extend_from_slice(&(spread(number) | CONTINUED & more).to_le_bytes());
+    out.push((number >> 56) as u8);
+    out.truncate(end);
+}
+
+/// The bit of each byte that says that another one follows.
+const CONTINUED: u64 = 0x8080_8080_8080_8080;
+
+/// The 56 lower bits of a number, seven in each byte.
+#[inline]
+fn spread(number: u64) -> u64 {
+    let fours = number & 0x0fff_ffff | (number & 0x00ff_ffff_f000_0000) << 4;
+    let twos = fours & 0x0000_3fff_0000_3fff | (fours & 0x0fff_c000_0fff_c000) << 2;
+    twos & 0x007f_007f_007f_007f | (twos & 0x3f80_3f80_3f80_3f80) << 1
 }
 
 /// Adds a text.
@@ -119,6 +134,22 @@ mod tests {
         assert_eq!(bytes(300), [0xac, 2]);
         assert_eq!(bytes(u64::MAX), [0xff; 9]);
         assert_eq!(bytes(1 << 63), [0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80]);
+        for bit in 0..64 {
+            for number in [1 << bit, (1 << bit) - 1, 0x5555_5555_5555_5555 >> bit] {
+                assert_eq!(bytes(number), one_by_one(number), "{number:#x}");
+            }
+        }
+    }
+
+    /// As the format is described.
+    fn one_by_one(mut number: u64) -> Vec<u8> {
+        let mut out = Vec::new();
+        while out.len() < 8 && number >= 0x80 {
+            out.push(number as u8 & 0x7f | 0x80);
+            number >>= 7;
+        }
+        out.push(number as u8);
+        out
     }
 
     #[test]
