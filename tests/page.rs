@@ -7,6 +7,8 @@ use crate::{
 };
 use serde_json::{Value, json};
 
+mod selecting;
+
 on_jdks!(page_in_a_browser: one);
 
 /// The longest page that is still quick to load.
@@ -31,6 +33,9 @@ fn page_in_a_browser(jdk: &Jdk) {
     browser.open(&url);
     check_first_screen(&mut browser);
     check_picking(&mut browser, &url);
+    selecting::check_spans(&mut browser, &url);
+    selecting::check_rectangles(&mut browser, &url);
+    selecting::check_blocking(&mut browser, &url);
     check_sorting(&mut browser);
     check_copying(&mut browser);
     check_rows_that_open(&mut browser);
@@ -243,11 +248,16 @@ fn set(browser: &mut Browser, control: &str, value: &str, event: &str) {
 
 /// Steps back in the browser's history, until the address is what it was.
 fn step_back(browser: &mut Browser, expected: &Value) {
+    step_back_to(browser, expected["hash"].as_str().unwrap());
+    assert_eq!(&shown(browser), expected);
+}
+
+fn step_back_to(browser: &mut Browser, hash: &str) {
     browser.value(
         "new Promise(done => { addEventListener('popstate', () => setTimeout(done), \
          { once: true }); history.back(); })",
     );
-    assert_eq!(&shown(browser), expected);
+    assert_eq!(browser.value("location.hash"), hash);
 }
 
 fn strings(value: &Value) -> Vec<&str> {

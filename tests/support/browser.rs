@@ -149,6 +149,15 @@ impl Browser {
 
     /// Presses a key.
     pub fn press(&mut self, key: &str) {
+        self.press_with(key, 0);
+    }
+
+    /// The same with Shift.
+    pub fn press_with_shift(&mut self, key: &str) {
+        self.press_with(key, 8);
+    }
+
+    fn press_with(&mut self, key: &str, modifiers: u32) {
         let code = match key {
             "Tab" => 9,
             "Enter" => 13,
@@ -162,8 +171,39 @@ impl Browser {
             let text = if key == "Enter" && kind == "keyDown" { "\r" } else { "" };
             let press = json!({
                 "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code, "text": text,
+                "modifiers": modifiers,
             });
             self.call("Input.dispatchKeyEvent", press);
+        }
+        self.await_drawing();
+    }
+
+    /// Drags the pointer over an element, between two places as shares of its width and height.
+    pub fn drag(&mut self, selector: &str, from: (f64, f64), to: (f64, f64)) {
+        let place = self.value(&format!(
+            "(() => {{ const it = document.querySelector({}); it.scrollIntoView({{ block: 'center' }}); \
+             const box = it.getBoundingClientRect(); \
+             return [box.left, box.top, box.width, box.height]; }})()",
+            json!(selector)
+        ));
+        let [left, top, width, height] = [0, 1, 2, 3].map(|at| place[at].as_f64().unwrap());
+        let at = |part: f64| {
+            let between = |from: f64, to: f64| from + (to - from) * part;
+            (left + width * between(from.0, to.0), top + height * between(from.1, to.1))
+        };
+        for (kind, part, buttons) in [
+            ("mouseMoved", 0.0, 0),
+            ("mousePressed", 0.0, 1),
+            ("mouseMoved", 0.4, 1),
+            ("mouseMoved", 1.0, 1),
+            ("mouseReleased", 1.0, 0),
+        ] {
+            let (x, y) = at(part);
+            let button = if kind == "mouseMoved" && buttons == 0 { "none" } else { "left" };
+            let event = json!({
+                "type": kind, "x": x, "y": y, "button": button, "buttons": buttons, "clickCount": 1,
+            });
+            self.call("Input.dispatchMouseEvent", event);
         }
         self.await_drawing();
     }

@@ -1,14 +1,19 @@
 //! What the first screen of the page shows beside the verdict: what the threads' time
 //! went into, and the locks that cost most.
 
-use crate::findings::{Findings, thread_group};
-use std::collections::BTreeMap;
+use crate::{
+    findings::{Findings, thread_group},
+    sections::blockers::{self, Blocked},
+};
+use std::{cmp::Reverse, collections::BTreeMap};
 use tyrion_model::harmless;
 
 /// So many locks fit below the picture.
 const MOST_LOCKS: usize = 6;
 /// So many locks are told apart where single waits are shown.
 const MOST_HEAT: usize = 12;
+/// More bands between holders and waiters would be threads.
+const MOST_BLOCKS: usize = 16;
 
 /// The first screen, but for the verdict.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +22,8 @@ pub struct Glance {
     pub start_wall_ns: u64,
     /// The duration that each box stands for, in ns.
     pub box_ns: u64,
+    /// The same of each phase, in ns.
+    pub phase_ns: u64,
     /// How long threads lived in each box, in ns.
     pub lived_ns: Vec<u64>,
     /// What they did in that time: together all of it.
@@ -28,6 +35,25 @@ pub struct Glance {
     pub locks: Vec<GlanceLock>,
     /// How long waits took over time, by lock; what none is told apart for has no label.
     pub heat: Vec<Heat>,
+    /// Who waited for whom, longest first.
+    pub blocks: Vec<Block>,
+    /// How long those waited that have no row of their own there, in ns.
+    pub other_blocks_ns: u64,
+}
+
+/// Waits of the threads of one group for a lock that those of another had.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// Who had the lock.
+    pub holders: String,
+    /// Who waited.
+    pub waiters: String,
+    /// What the lock is called.
+    pub label: String,
+    /// Its place among the worst, by which it is coloured.
+    pub place: Option<usize>,
+    /// How long they waited, in ns.
+    pub ns: u64,
 }
 
 /// How long waits for a lock took over time.
@@ -104,14 +130,18 @@ impl Glance {
         }
         let time = &findings.time_use;
         let stopped = time.stopped_ns.iter().any(|ns| *ns != 0);
+        let (blocks, other_blocks_ns) = blocks(findings);
         Some(Glance {
             start_wall_ns: findings.axis.start_wall_ns,
             box_ns: findings.axis.box_ns,
+            phase_ns: findings.axis.phase_ns,
             lived_ns: time.lived_ns.clone(),
             bands,
             stopped_ns: if stopped { time.stopped_ns.clone() } else { Vec::new() },
             locks: locks(findings),
             heat: heat(findings),
+            blocks,
+            other_blocks_ns,
         })
     }
 }
@@ -134,6 +164,28 @@ fn heat(findings: &Findings<'_>) -> Vec<Heat> {
     heat.push(Heat { label: String::new(), waits });
     heat.retain(|of| !of.waits.is_empty());
     heat
+}
+
+/// Those with most wait, and how long all others waited.
+fn blocks(findings: &Findings<'_>) -> (Vec<Block>, u64) {
+    let mut blocked = blockers::blocked(findings);
+    blocked.sort_by_key(|of| Reverse(of.wait_ns));
+    let others = blocked.split_off(blocked.len().min(MOST_BLOCKS));
+    let name = |threads: &str| harmless::name(threads).into_owned();
+    let block = |of: &Blocked| Block {
+        holders: name(&of.holders),
+        waiters: name(&of.waiters),
+        label: findings.groups.lock_ref(of.group).label(),
+        place: place(findings, of.group),
+        ns: of.wait_ns,
+    };
+    let other_ns = others.iter().fold(0u64, |sum, of| sum.saturating_add(of.wait_ns));
+    (blocked.iter().map(block).collect(), other_ns)
+}
+
+/// A lock's place among the worst, by which it is coloured.
+fn place(findings: &Findings<'_>, group: u32) -> Option<usize> {
+    findings.time_use.worst.iter().position(|(worst, _)| *worst == group)
 }
 
 /// What the threads' time went into; what is over after all waits is what they ran.
@@ -166,10 +218,9 @@ fn bands(findings: &Findings<'_>) -> Vec<Band> {
 
 fn locks(findings: &Findings<'_>) -> Vec<GlanceLock> {
     let shown = findings.timelines.locks.iter().take(MOST_LOCKS);
-    let places = |group: u32| findings.time_use.worst.iter().position(|(worst, _)| *worst == group);
     let lock = |(group, boxes): &(u32, Vec<u64>)| GlanceLock {
         label: findings.groups.lock_ref(*group).label(),
-        place: places(*group),
+        place: place(findings, *group),
         wait_ns: wait_ns(findings, *group),
         hold_ns: hold_ns(findings, *group),
         over_time_ns: boxes.clone(),

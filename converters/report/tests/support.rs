@@ -5,7 +5,7 @@ use std::io::Write;
 use tyrion_report::{
     About, Answer, InBrief, Report, ReportOptions, Section, Shown, View,
     findings::{LogFacts, ProgramCode},
-    glance::{Band, Doing, Glance, GlanceLock, Heat, Most},
+    glance::{Band, Block, Doing, Glance, GlanceLock, Heat, Most},
     render::html::Flame,
     view::{
         ChainNode, ChainTree, Column, Detail, Node, Part, Row, Table, TableCell, Timeline, Tree,
@@ -370,6 +370,7 @@ pub fn glance(lock: &str, thread: &str) -> Glance {
     Glance {
         start_wall_ns: START_NS,
         box_ns: 1_000_000_000,
+        phase_ns: 1_000_000_000,
         lived_ns: vec![2_000_000_000; 3],
         bands: vec![
             band(Doing::Lock(0, lock.to_owned()), [0, 500_000_000, 0]),
@@ -388,6 +389,14 @@ pub fn glance(lock: &str, thread: &str) -> Glance {
             holder: most("main", 67),
         }],
         heat: vec![Heat { label: lock.to_owned(), waits: vec![(1, 28, 1), (1, 20, 90)] }],
+        blocks: vec![Block {
+            holders: "main".to_owned(),
+            waiters: thread.to_owned(),
+            label: lock.to_owned(),
+            place: Some(0),
+            ns: 400_000_000,
+        }],
+        other_blocks_ns: 100_000_000,
     }
 }
 

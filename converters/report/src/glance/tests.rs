@@ -43,6 +43,33 @@ fn where_nobody_waited_there_is_no_picture() {
     assert_eq!(Glance::of(&found(&logs, &filter)), None);
 }
 
+/// Lock by lock, as the table of who blocks whom has it by threads.
+#[test]
+fn who_blocks_whom_adds_up() {
+    let mut log = Crafted::traced(10_000_000_000);
+    let lock = |nth: usize| (WaitKind::Monitor, (["a.Most", "a.Some"][nth], ""));
+    for (waiter, holder, nth, ms) in
+        [("http-1", "writer-1", 0, 300), ("http-2", "writer-2", 0, 100), ("http-1", "main", 1, 50)]
+    {
+        log.pass(1_000_000_000);
+        log.wait(waiter, &FRAMES, lock(nth), ms * 1_000_000, "");
+        log.charge((holder, &FRAMES), (waiter, &FRAMES), lock(nth), ms * 1_000_000);
+    }
+    for nth in 0..MOST_BLOCKS {
+        let name = format!("one{}", "x".repeat(nth + 1));
+        log.charge((&name, &FRAMES), ("http-1", &FRAMES), lock(1), 1_000_000);
+    }
+    let (logs, filter) = ([log.finish("shop.log")], Filter::default());
+    let glance = Glance::of(&found(&logs, &filter)).unwrap();
+    let block = |nth: usize| {
+        let of: &Block = &glance.blocks[nth];
+        (&*of.holders, &*of.waiters, &*of.label, of.place, of.ns)
+    };
+    assert_eq!(block(0), ("writer-*", "http-*", "a.Most#1", Some(0), 400_000_000));
+    assert_eq!(block(1), ("main", "http-*", "a.Some#2", Some(1), 50_000_000));
+    assert_eq!((glance.blocks.len(), glance.other_blocks_ns), (MOST_BLOCKS, 2_000_000));
+}
+
 #[test]
 fn most_is_of_those_with_most() {
     let of = |parts: &[(&str, u64)]| {

@@ -4,6 +4,7 @@
 //! works on the page alone, and everything that is put into the page goes through
 //! [`mod@escape`].
 
+mod blocking;
 mod chains;
 mod escape;
 mod flames;
@@ -15,8 +16,10 @@ mod tree;
 
 pub use flames::Flame;
 
-use crate::view::Part;
-use crate::{About, Report, Shown, cells::shown, findings::LogFacts};
+use crate::{
+    About, Report, Shown, cells::shown, findings::LogFacts,
+    sections::blockers::SECTION as BLOCKERS, view::Part,
+};
 use escape::{breakable, escape};
 use std::{
     borrow::Cow,
@@ -27,13 +30,15 @@ use tyrion_model::{harmless, units};
 
 const STYLE: &str = include_str!("html/page.css");
 /// The script: one function, in the order in which its parts need each other.
-const SCRIPT: [&str; 6] = [
+const SCRIPT: [&str; 8] = [
     "(function () {\n  'use strict';\n  document.documentElement.classList.add('js');\n  \
      const id = name => document.getElementById(name);\n  \
      const all = selector => [...document.querySelectorAll(selector)];\n",
     include_str!("html/page.js"),
     include_str!("html/graph.js"),
+    include_str!("html/select.js"),
     include_str!("html/heat.js"),
+    include_str!("html/span.js"),
     include_str!("html/filter.js"),
     "})();\n",
 ];
@@ -159,8 +164,10 @@ fn navigation(page: &mut String, report: &Report, flames: &[Flame]) -> fmt::Resu
 <label hidden>Thread <select id="by-thread"><option value="">all</option></select></label>
 <label hidden>Lock <select id="by-lock"><option value="">all</option></select></label>
 <label>Text <input type="search" id="search" autocomplete="off" spellcheck="false"></label>
+<button type="button" id="by-time" hidden></button>
+<button type="button" id="by-took" hidden></button>
 <button type="button" id="reset">Show all</button>
-<output id="found" for="by-thread by-lock search"></output>
+<output id="found" for="by-thread by-lock search by-time by-took"></output>
 <button type="button" id="unfold" aria-pressed="false">Open all</button>
 </div>
 </nav>
@@ -175,13 +182,13 @@ fn main(page: &mut String, report: &Report, flames: &[Flame]) -> fmt::Result {
     if let Some(glance) = &report.glance {
         writeln!(page, "<div class=screen>")?;
         if let Some(verdict) = drawn.next_if(|shown| shown.section.about == About::Verdict) {
-            section(page, verdict, report.lacking(verdict))?;
+            section(page, verdict, report)?;
         }
         glance::write(page, glance)?;
         writeln!(page, "</div>")?;
     }
     for shown in drawn {
-        section(page, shown, report.lacking(shown))?;
+        section(page, shown, report)?;
     }
     if !report.trace_adds.is_empty() {
         writeln!(page, "<p class=\"lacking\">{}</p>", escape(&report.trace_adds))?;
@@ -193,11 +200,15 @@ fn main(page: &mut String, report: &Report, flames: &[Flame]) -> fmt::Result {
     write!(page, "</main>\n<script>\n{}</script>\n</body>\n</html>\n", SCRIPT.concat())
 }
 
-fn section(page: &mut String, Shown { section, answer }: &Shown, lacking: &str) -> fmt::Result {
+fn section(page: &mut String, shown: &Shown, report: &Report) -> fmt::Result {
+    let (Shown { section, answer }, lacking) = (shown, report.lacking(shown));
     let advice = if answer.advises { section.advice } else { "" };
     begin_section(page, section.name, section.title, section.means, advice)?;
     if !lacking.is_empty() {
         writeln!(page, "<p class=\"lacking\">{}</p>", escape(lacking))?;
+    }
+    if let Some(glance) = report.glance.as_ref().filter(|_| section.name == BLOCKERS.name) {
+        blocking::write(page, glance)?;
     }
     let mut trees_left_out = 0;
     for part in &answer.view.parts {

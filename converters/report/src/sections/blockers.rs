@@ -196,6 +196,50 @@ impl OfThreads {
     }
 }
 
+/// Waits of the threads of one group for a lock that those of another had.
+pub(crate) struct Blocked {
+    pub(crate) holders: String,
+    pub(crate) waiters: String,
+    /// The lock's group.
+    pub(crate) group: u32,
+    pub(crate) wait_ns: u64,
+}
+
+/// The same as in the answer's rows by threads, lock by lock; none of no time.
+pub(crate) fn blocked(findings: &Findings<'_>) -> Vec<Blocked> {
+    let (_, threads) = by_threads(findings);
+    let rows = threads.into_iter().flat_map(|((waiters, holders), pair)| {
+        let mut by_group: BTreeMap<u32, u64> = BTreeMap::new();
+        for ((group, _), (_, wait_ns)) in pair.locks {
+            let sum = by_group.entry(group).or_default();
+            *sum = sum.saturating_add(wait_ns);
+        }
+        by_group.into_iter().map(move |(group, wait_ns)| Blocked {
+            holders: holders.clone(),
+            waiters: waiters.clone(),
+            group,
+            wait_ns,
+        })
+    });
+    rows.filter(|of| of.wait_ns != 0).collect()
+}
+
+/// How it is known who had the locks, and who that was.
+fn by_threads(findings: &Findings<'_>) -> (Source, ByThreads) {
+    let profile = findings.profile();
+    if profile.is_blame_sampled && !findings.is_trace() {
+        return (Source::Asked, asked_threads(findings));
+    }
+    if profile.has_blame {
+        return (Source::Charged, charged_threads(findings));
+    }
+    let source = match findings.owners() {
+        Owners::Previous => Source::PreviousOwner,
+        _ => Source::OwnerAtStart,
+    };
+    (source, owned_threads(findings))
+}
+
 /// By waiters and holders.
 type ByThreads = BTreeMap<(String, String), OfThreads>;
 /// What is known of a holder.
@@ -226,24 +270,18 @@ pub fn blockers(findings: &Findings<'_>, options: &ReportOptions) -> Blockers {
         shown.map(of).fold(0, u64::saturating_add)
     };
     let (waits, wait_ns) = (sum(|wait| wait.count), sum(|wait| wait.wait_ns));
-    let is_asked = profile.is_blame_sampled && !findings.is_trace();
     let mut looked = AllLooks::default();
-    let (source, threads, code) = if is_asked {
-        let code = charged_code(findings, Some(&mut looked));
-        let threads = asked_threads(findings);
-        let seen: BTreeSet<(u32, WaitKind)> =
-            threads.values().flat_map(|pair| pair.locks.keys().copied()).collect();
-        looked.keep(&seen);
-        (Source::Asked, threads, code)
-    } else if profile.has_blame {
-        (Source::Charged, charged_threads(findings), charged_code(findings, None))
-    } else {
-        let (threads, code) = owned(findings);
-        let source = match findings.owners() {
-            Owners::Previous => Source::PreviousOwner,
-            _ => Source::OwnerAtStart,
-        };
-        (source, threads, code)
+    let (source, threads) = by_threads(findings);
+    let code = match source {
+        Source::Asked => {
+            let code = charged_code(findings, Some(&mut looked));
+            let seen: BTreeSet<(u32, WaitKind)> =
+                threads.values().flat_map(|pair| pair.locks.keys().copied()).collect();
+            looked.keep(&seen);
+            code
+        }
+        Source::Charged => charged_code(findings, None),
+        Source::OwnerAtStart | Source::PreviousOwner => owned_code(findings),
     };
     let known_ns = threads.values().fold(0, |sum: u64, pair| sum.saturating_add(pair.wait_ns));
     let chances = match source {
@@ -338,19 +376,27 @@ fn charged_code(findings: &Findings<'_>, mut looked: Option<&mut AllLooks>) -> B
     pairs
 }
 
-fn owned(findings: &Findings<'_>) -> (ByThreads, ByCode) {
-    let mut places = PlaceNames::new(findings);
-    let (mut threads, mut code) = (ByThreads::new(), ByCode::new());
+fn owned_threads(findings: &Findings<'_>) -> ByThreads {
+    let mut threads = ByThreads::new();
     for wait in &findings.owned_waits {
-        let OwnedWait { owners, waiters, stack, group, kind, count, wait_ns } = wait;
+        let Some(kind) = WaitKind::from_code(wait.kind) else { continue };
+        let pair = threads.entry((wait.waiters.clone(), wait.owners.clone())).or_default();
+        pair.add((wait.group, kind), wait.count, wait.wait_ns);
+    }
+    threads
+}
+
+fn owned_code(findings: &Findings<'_>) -> ByCode {
+    let mut places = PlaceNames::new(findings);
+    let mut code = ByCode::new();
+    for wait in &findings.owned_waits {
+        let OwnedWait { owners, stack, group, kind, count, wait_ns, .. } = wait;
         let Some(kind) = WaitKind::from_code(*kind) else { continue };
-        let pair = threads.entry((waiters.clone(), owners.clone())).or_default();
-        pair.add((*group, kind), *count, *wait_ns);
         let (waiter, holder) = (places.of(*stack), HolderName::Threads(owners.clone()));
         let key = CodeKey { waiter, holder, group: *group, kind };
         code.entry(key).or_default().add(*count, *wait_ns, (*stack, 0));
     }
-    (threads, code)
+    code
 }
 
 /// What rows are made with.

@@ -1,10 +1,39 @@
-  // Filters: one thread, one lock, and a text. They act on all parts at once, and
-  // the address has them, so that a filtered page can be sent to somebody and the
-  // browser's button brings the one before back.
+  // Filters: one thread, one lock, a text, a span of time, and durations of waits. They
+  // act on all parts at once, and the address has them, so that a filtered page can be
+  // sent to somebody and the browser's button brings the one before back.
   const search = id('search');
   const found = id('found');
   const choices = { thread: id('by-thread'), lock: id('by-lock') };
-  const state = { thread: '', lock: '', text: '' };
+  const chips = { time: id('by-time'), took: id('by-took') };
+  const state = { thread: '', lock: '', text: '', time: '', took: '' };
+
+  // `time=1.2..3.4` are seconds after the start, `took=1024..4096` nanoseconds. They are
+  // kept as the boxes and the powers of two that they are in.
+  const ends = text => text.split('..').map(Number);
+  // What is next to a step is on it.
+  const NEAR = 1e-6;
+  const steps = ([from, to], least, most) => {
+    const range = [Math.max(least, Math.floor(from + NEAR)), Math.min(most, Math.ceil(to - NEAR) - 1)];
+    return range[0] <= range[1] ? range : null;
+  };
+  const spanData = id('span-data') && JSON.parse(id('span-data').textContent);
+  const boxesOf = text => spanData && text
+    && steps(ends(text).map(seconds => seconds * 1e9 / spanData.box_ns), 0, spanData.lived.length - 1) || null;
+  const powersOf = text => text && steps(ends(text).map(Math.log2), LEAST_POWER, 62) || null;
+  const timeOf = boxes => (boxes ? boxes[0] * spanData.box_ns / 1e9 + '..' + (boxes[1] + 1) * spanData.box_ns / 1e9 : '');
+  const tookOf = powers => (powers ? 2 ** powers[0] + '..' + 2 ** (powers[1] + 1) : '');
+  const span = spanData && makeSpan(spanData, (boxes, replaces) => {
+    state.time = timeOf(boxes);
+    changed('', replaces);
+  });
+  const heatData = id('heat-data');
+  const heat = heatData && makeHeat(JSON.parse(heatData.textContent), (boxes, powers, replaces) => {
+    state.time = timeOf(boxes);
+    state.took = tookOf(powers);
+    changed('', replaces);
+  });
+  // Locks that nobody waited for in what is chosen, as far as they are told apart.
+  let leftOut = new Set();
 
   const inName = /[\p{L}\p{N}_$.]/u;
   function mentions(text, name) {
@@ -65,6 +94,8 @@
   };
   function passes(row) {
     if (!row.threads.length && !row.locks.length) return true;
+    const isOut = cell => [...leftOut].some(lock => mentions(cell, lock));
+    if (leftOut.size && row.locks.length && row.locks.every(isOut)) return false;
     return (!state.thread || concernsThread(row, state.thread))
       && (!state.lock || concernsLock(row, state.lock));
   }
@@ -124,12 +155,48 @@
     });
   }
   for (const path of picked) path.addEventListener('click', () => pick(path.dataset.lock));
+  if (heat) {
+    heat.list.addEventListener('click', event => {
+      const button = event.target.closest('[data-lock]');
+      if (button) pick(button.dataset.lock);
+    });
+  }
+
+  // A button for each of the two, which takes it away.
+  function tellChosen(boxes, powers) {
+    const words = { time: boxes && span.spanOf(boxes), took: powers && bounds(...powers) };
+    for (const [key, chip] of Object.entries(chips)) {
+      chip.hidden = !words[key];
+      const name = key === 'time' ? 'Time ' : 'Waits of ';
+      chip.textContent = words[key] ? name + words[key] + ' ×' : '';
+      chip.setAttribute('aria-label', name + words[key] + ', show all');
+    }
+  }
+  const timedOnes = '.timeline, .worst, [data-after]';
+  // What of the page knows no times, or no durations, says so.
+  const untimed = all('.scroll, dl, .picture, .tree, .graph, .verdict.first')
+    .filter(it => !it.matches('.shares') && !it.querySelector(timedOnes));
+  const timed = all('.scroll').filter(it => it.querySelector(timedOnes));
+  function tellWhole(boxes, powers) {
+    for (const it of untimed) it.classList.toggle('of-run', Boolean(boxes || powers));
+    for (const it of timed) {
+      it.classList.toggle('of-any', Boolean(powers));
+      it.classList.toggle('of-span', Boolean(boxes));
+    }
+  }
 
   function apply() {
     const text = state.text.trim().toLowerCase();
+    const [boxes, powers] = [boxesOf(state.time), powersOf(state.took)];
+    const isPart = Boolean(boxes || powers);
+    if (heat) leftOut = heat.leftOut(boxes, powers);
+    if (!isPart) leftOut = new Set();
+    if (span) span.show(boxes);
+    tellChosen(boxes, powers);
+    tellWhole(boxes, powers);
     let count = frames.length ? prune(text) : 0;
     bodies.forEach((body, at) => {
-      const hit = texts[at].includes(text) && passes(about[at]);
+      const hit = texts[at].includes(text) && passes(about[at]) && !(span && span.empty.has(body));
       body.hidden = !hit;
       count += hit;
     });
@@ -143,15 +210,16 @@
     }
     for (const list of all('dl, .picture')) list.classList.toggle('of-all', Boolean(chosen));
     const total = bodies.length + frames.length;
-    found.textContent = text || chosen ? count + ' of ' + total + ' rows' : '';
-    document.documentElement.classList.toggle('filtered', Boolean(text || chosen));
+    found.textContent = text || chosen || isPart ? count + ' of ' + total + ' rows' : '';
+    document.documentElement.classList.toggle('filtered', Boolean(text || chosen || isPart));
+    document.documentElement.classList.toggle('by-lock', Boolean(state.lock));
     for (const path of picked) path.classList.toggle('other', state.lock && !isChosen(path.dataset.lock));
     for (const link of links) {
       if (isChosen(link.dataset.lock)) link.setAttribute('aria-current', 'true');
       else link.removeAttribute('aria-current');
     }
-    if (heat) heat.show(state.lock && isChosen, state.lock);
-    for (const graph of graphs) graph.show(state.thread, state.lock, text);
+    if (heat) heat.show(label => !state.lock || isChosen(label), state.lock);
+    for (const graph of graphs) graph.show(state.thread, state.lock, text, leftOut);
   }
 
   // The address: #contended, or #thread=main&lock=Cache.map&text=get&at=contended.
@@ -174,6 +242,8 @@
     state.thread = named('thread', parts.get('thread') || '');
     state.lock = named('lock', plainLock(parts.get('lock') || ''));
     state.text = parts.get('text') || '';
+    state.time = timeOf(boxesOf(parts.get('time') || ''));
+    state.took = heat ? tookOf(powersOf(parts.get('took') || '')) : '';
     choices.thread.value = state.thread;
     choices.lock.value = state.lock;
     search.value = state.text;
@@ -194,6 +264,13 @@
       changed('', false);
     });
   }
+  for (const [key, chip] of Object.entries(chips)) {
+    chip.addEventListener('click', () => {
+      state[key] = '';
+      changed('', false);
+      search.focus();
+    });
+  }
   search.addEventListener('input', () => {
     // One step back takes all of a text away, not a letter of it.
     const replaces = Boolean(state.text && search.value.trim());
@@ -206,7 +283,7 @@
     search.dispatchEvent(new Event('input'));
   });
   id('reset').addEventListener('click', () => {
-    Object.assign(state, { thread: '', lock: '', text: '' });
+    Object.assign(state, { thread: '', lock: '', text: '', time: '', took: '' });
     choices.thread.value = choices.lock.value = search.value = '';
     changed('', false);
     search.focus();

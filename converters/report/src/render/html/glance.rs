@@ -12,6 +12,7 @@ use crate::{
     cells::percent,
     glance::{Band, Doing, Glance, GlanceLock, Most},
 };
+use serde_json::json;
 use std::fmt::{self, Write};
 use tyrion_model::units;
 
@@ -39,10 +40,15 @@ pub(super) fn write(page: &mut String, glance: &Glance) -> fmt::Result {
     writeln!(page, "</section>")
 }
 
+/// The class of a lock's colour.
+pub(super) fn class_of(place: Option<usize>) -> String {
+    place.map_or_else(|| "c-other".to_owned(), |place| format!("c{place}"))
+}
+
 fn class(what: &Doing) -> String {
     match what {
-        Doing::Lock(place, _) => format!("c{place}"),
-        Doing::OtherLocks => "c-other".to_owned(),
+        Doing::Lock(place, _) => class_of(Some(*place)),
+        Doing::OtherLocks => class_of(None),
         Doing::Withheld => "c-withheld".to_owned(),
         Doing::Ran => "c-ran".to_owned(),
         Doing::Idle => "c-idle".to_owned(),
@@ -80,7 +86,17 @@ fn picture(page: &mut String, glance: &Glance) -> fmt::Result {
         stopped(page, glance)?;
     }
     timeline::axis(page, (glance.start_wall_ns, glance.box_ns), boxes, MARKS)?;
-    writeln!(page, "</div>")
+    // The script shows a span of time.
+    let data = json!({
+        "box_ns": glance.box_ns,
+        "phase_ns": glance.phase_ns,
+        "lived": glance.lived_ns,
+        "bands": glance.bands.iter().map(|band| &band.ns).collect::<Vec<_>>(),
+        "stopped": glance.stopped_ns,
+        "locks": glance.locks.iter().map(|lock| &lock.over_time_ns).collect::<Vec<_>>(),
+    });
+    writeln!(page, "</div>\n<p class=\"reading span-reading\"></p>")?;
+    writeln!(page, "<div id=span-data hidden>{}</div>", escape(&data.to_string()))
 }
 
 /// The share of the threads that the top of the picture stands for.
@@ -159,7 +175,7 @@ fn legend(page: &mut String, glance: &Glance) -> fmt::Result {
     let all = sum(&glance.lived_ns).max(1);
     let are_named = glance.bands.iter().any(|band| matches!(band.what, Doing::Lock(..)));
     write!(page, "<ul class=bands>")?;
-    for Band { what, ns } in &glance.bands {
+    for (nth, Band { what, ns }) in glance.bands.iter().enumerate() {
         let share = sum(ns) as f64 / all as f64;
         if share == 0.0 {
             continue;
@@ -176,7 +192,8 @@ fn legend(page: &mut String, glance: &Glance) -> fmt::Result {
         let class = class(what);
         write!(
             page,
-            "<li><span class=\"key {class}\"></span>{name} <span class=part>{}</span></li>",
+            "<li><span class=\"key {class}\"></span>{name} \
+             <span class=part data-band={nth}>{}</span></li>",
             percent(share)
         )?;
     }
@@ -184,15 +201,16 @@ fn legend(page: &mut String, glance: &Glance) -> fmt::Result {
         let stopped = units::duration(sum(&glance.stopped_ns));
         write!(
             page,
-            "<li><span class=\"key c-stopped\"></span>stopped for garbage collection {stopped}</li>"
+            "<li><span class=\"key c-stopped\"></span>stopped for garbage collection \
+             <span class=stops>{stopped}</span></li>"
         )?;
     }
     writeln!(page, "</ul>")
 }
 
-/// A lock's name that leads to what is of this lock alone.
-fn link(label: &str) -> String {
-    let mut address = String::new();
+/// Where it leads to what is of this lock alone.
+pub(super) fn address(label: &str) -> String {
+    let mut address = "#lock=".to_owned();
     for byte in label.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'_' => {
@@ -201,11 +219,17 @@ fn link(label: &str) -> String {
             _ => address += &format!("%{byte:02X}"),
         }
     }
+    address
+}
+
+/// A lock's name that leads there.
+fn link(label: &str) -> String {
+    let address = address(label);
     // The class says little to those who know the name; the rest of the page has it.
     let short = label.split_once(" (").map_or(label, |(name, _)| name);
     let (label, short) = (escape(label), names(short));
     format!(
-        "<a class=of-lock href=\"#lock={address}\" data-lock=\"{label}\" title=\"{label}\">{short}</a>"
+        "<a class=of-lock href=\"{address}\" data-lock=\"{label}\" title=\"{label}\">{short}</a>"
     )
 }
 
@@ -230,7 +254,7 @@ fn locks(page: &mut String, glance: &Glance) -> fmt::Result {
     let most = |of: fn(&GlanceLock) -> u64| glance.locks.iter().map(of).max().unwrap_or(0);
     let (most_wait, most_hold) = (most(|it| it.wait_ns), most(|it| it.hold_ns.unwrap_or(0)));
     for lock in &glance.locks {
-        let class = lock.place.map_or_else(|| "c-other".to_owned(), |place| format!("c{place}"));
+        let class = class_of(lock.place);
         write!(
             page,
             "<tbody><tr><th scope=row data-lock=\"{}\"><span class=\"key {class}\"></span>{}</th>",

@@ -75,7 +75,7 @@
     let opened = new Set();
     // What stands for each frame that is folded into another one.
     let standsFor = new Map();
-    let filters = ['', '', ''];
+    let filters = ['', '', '', new Set()];
     function turn(isInverted) {
       ({ parents, labels, rows } = treeOf(data, isInverted));
       children = parents.map(() => []);
@@ -241,12 +241,13 @@
     });
     const graph = {
       get rows() { return rows; },
-      show(thread, lock, search) {
-        filters = [thread, lock, search];
+      show(thread, lock, search, leftOut) {
+        filters = [thread, lock, search, leftOut];
         text = search;
         whole = parents.map(() => 0);
         for (const row of rows) {
-          const isOther = thread && row.thread !== thread || lock && plainLock(row.lock) !== lock;
+          const isOther = thread && row.thread !== thread || lock && plainLock(row.lock) !== lock
+            || leftOut.has(plainLock(row.lock));
           if (!isOther) whole[row.node] += row.sum;
         }
         for (let node = parents.length - 1; node > 0; node--) whole[parents[node]] += whole[node];

@@ -1,73 +1,113 @@
   // Waits by when they ended and how long they had taken.
-  function makeHeat(data) {
+  const LEAST_POWER = 9;
+  const bounds = (low, high) => (low <= LEAST_POWER ? 'up to ' : duration(2 ** low) + ' to ') + duration(2 ** (high + 1));
+  function makeHeat(data, choose) {
     const field = document.querySelector('.heat');
     const picture = field.querySelector('svg');
     const reading = document.querySelector('.heat-reading');
-    const spaces = 'http' + '://www.w3.org/2000/svg';
-    let [first, last, sums, shown, at] = [0, 0, new Map(), '', null];
+    const list = document.querySelector('.heat-locks');
+    const cells = [];
+    for (let cell = 0; cell < data.cells.length; cell += 4) {
+      const [of, box, power, waits] = data.cells.slice(cell, cell + 4);
+      cells.push({ label: data.locks[of], box, power, waits });
+    }
+    let [first, last, sums, shown, chosen] = [0, 0, new Map(), '', {}];
+    const isChosen = ({ box, power }) => isIn(chosen.boxes, box) && isIn(chosen.powers, power);
     field.hidden = false;
-    const bounds = power => (power === 9 ? 'up to ' : duration(2 ** power) + ' to ') + duration(2 ** (power + 1));
-    function tell() {
-      const all = [...sums.values()].reduce((sum, waits) => sum + waits, 0);
+    const counted = waits => waits.toLocaleString('en') + (waits === 1 ? ' wait' : ' waits');
+    function tell(at) {
       if (!at) {
-        reading.textContent = all ? all.toLocaleString('en') + ' waits' + shown : 'No wait matches.';
+        let [all, own] = [0, 0];
+        for (const [key, waits] of sums) {
+          all += waits;
+          if (isChosen({ box: Math.floor(key / 64), power: key % 64 })) own += waits;
+        }
+        const part = chosen.boxes || chosen.powers ? own.toLocaleString('en') + ' of ' : '';
+        reading.textContent = all ? part + counted(all) + shown : 'No wait matches.';
         return;
       }
-      const waits = sums.get(at[0] * 64 + at[1]) || 0;
-      reading.textContent = duration(at[0] * data.box_ns) + ' after the start, ' + bounds(at[1]) + ': '
-        + waits.toLocaleString('en') + ' waits' + shown;
+      const [box, power] = [at[0], at[1] + first];
+      reading.textContent = duration(box * data.box_ns) + ' after the start, ' + bounds(power, power) + ': '
+        + counted(sums.get(box * 64 + power) || 0) + shown;
     }
-    function place(event) {
-      const box = picture.getBoundingClientRect();
-      const part = (value, from, length, count) =>
-        Math.min(count - 1, Math.max(0, Math.floor((value - from) / length * count)));
-      at = [part(event.clientX, box.left, box.width, data.boxes),
-        first + part(event.clientY, box.top, box.height, last - first + 1)];
-      tell();
-    }
-    picture.addEventListener('mousemove', place);
-    picture.addEventListener('mouseleave', () => { at = null; tell(); });
-    picture.addEventListener('keydown', event => {
-      const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
-      if (!step) return;
-      event.preventDefault();
-      const [x, y] = at || [0, first];
-      at = [Math.min(data.boxes - 1, Math.max(0, x + step[0])), Math.min(last, Math.max(first, y + step[1]))];
-      tell();
+    const selection = makeSelection(picture, () => [data.boxes, last - first + 1], tell, (from, to, isLonger) => {
+      if (!from) {
+        choose(null, null, isLonger);
+        return;
+      }
+      const sorted = at => [from[at], to[at]].sort((a, b) => a - b);
+      const [boxes, powers] = [sorted(0), sorted(1).map(row => row + first)];
+      const isAll = ([low, high], least, most) => low === least && high === most;
+      choose(isAll(boxes, 0, data.boxes - 1) ? null : boxes, isAll(powers, first, last) ? null : powers, isLonger);
     });
+    // The waits that are chosen, lock by lock; each of these has a button.
+    function tellLocks(isShown) {
+      const byLock = new Map();
+      const own = cells.filter(cell => isChosen(cell) && isShown(cell.label));
+      for (const { label, waits } of own) byLock.set(label, (byLock.get(label) || 0) + waits);
+      const isPart = chosen.boxes || chosen.powers;
+      const rows = isPart ? [...byLock].sort((a, b) => b[1] - a[1]) : [];
+      list.replaceChildren(...rows.map(([name, waits]) => {
+        const item = document.createElement('li');
+        const colour = name && colours.get(plainLock(name));
+        if (colour) {
+          const key = document.createElement('span');
+          key.className = 'key ' + colour;
+          item.append(key);
+        }
+        const button = document.createElement(name ? 'button' : 'span');
+        if (name) Object.assign(button, { type: 'button', className: 'lock-name' });
+        if (name) button.dataset.lock = name;
+        button.textContent = name || 'other locks';
+        item.append(button, ' ' + waits.toLocaleString('en'));
+        return item;
+      }));
+    }
+    function drawCells() {
+      const most = Math.log2(Math.max(1, ...sums.values()) + 1);
+      picture.setAttribute('viewBox', [0, 0, data.boxes, last - first + 1].join(' '));
+      picture.style.height = (last - first + 1) * 14 + 'px';
+      picture.replaceChildren(...[...sums].map(([key, waits]) => {
+        const rect = document.createElementNS(spaces, 'rect');
+        const [box, power] = [Math.floor(key / 64), key % 64];
+        const sizes = { x: box, y: power - first, width: 1, height: 1 };
+        for (const [name, value] of Object.entries(sizes)) rect.setAttribute(name, value);
+        const level = Math.min(7, Math.floor(Math.log2(waits + 1) / most * 7.99));
+        rect.setAttribute('class', 'h' + level + (isChosen({ box, power }) ? '' : ' out'));
+        return rect;
+      }));
+    }
     return {
+      list,
+      // Of the locks that are told apart, those that nobody waited for in what is chosen.
+      leftOut(boxes, powers) {
+        chosen = { boxes, powers };
+        const left = new Set(cells.filter(isChosen).map(cell => plainLock(cell.label)));
+        return new Set(data.locks.map(plainLock).filter(lock => lock && !left.has(lock)));
+      },
       show(isShown, lock) {
         sums = new Map();
-        for (let cell = 0; cell < data.cells.length; cell += 4) {
-          const [of, box, power, waits] = data.cells.slice(cell, cell + 4);
-          if (isShown && !isShown(data.locks[of])) continue;
+        for (const { label, box, power, waits } of cells) {
+          if (!isShown(label)) continue;
           const key = box * 64 + power;
           sums.set(key, (sums.get(key) || 0) + waits);
         }
         shown = lock ? ' for ' + lock : '';
         const powers = [...sums.keys()].map(key => key % 64);
         [first, last] = powers.length ? [Math.min(...powers), Math.max(...powers)] : [0, 0];
-        const most = Math.log2(Math.max(1, ...sums.values()) + 1);
-        picture.setAttribute('viewBox', [0, 0, data.boxes, last - first + 1].join(' '));
-        picture.style.height = (last - first + 1) * 14 + 'px';
-        picture.replaceChildren(...[...sums].map(([key, waits]) => {
-          const rect = document.createElementNS(spaces, 'rect');
-          const sizes = { x: Math.floor(key / 64), y: key % 64 - first, width: 1, height: 1 };
-          for (const [name, value] of Object.entries(sizes)) rect.setAttribute(name, value);
-          rect.setAttribute('class', 'h' + Math.min(7, Math.floor(Math.log2(waits + 1) / most * 7.99)));
-          return rect;
-        }));
+        drawCells();
         const labels = powers.length ? Array.from({ length: last - first + 1 }, (_, row) => first + row) : [];
         field.querySelector('.durations').replaceChildren(...labels.map(power => {
           const label = document.createElement('span');
           label.textContent = (power - first) % 2 ? '' : duration(2 ** power);
           return label;
         }));
-        at = null;
-        tell();
+        const [left, right] = chosen.boxes || [0, data.boxes - 1];
+        const [low, high] = (chosen.powers || [first, last]).map(power => Math.min(last, Math.max(first, power)) - first);
+        selection.show(chosen.boxes || chosen.powers ? [[left, low], [right, high]] : null);
+        tellLocks(isShown);
+        tell(null);
         picture.setAttribute('aria-label', 'Heat map: ' + reading.textContent);
       },
     };
   }
-  const heatData = id('heat-data');
-  const heat = heatData && makeHeat(JSON.parse(heatData.textContent));

@@ -19,7 +19,8 @@ pub(super) fn write(page: &mut String, glance: &Glance) -> fmt::Result {
     }
     let means = "When waits ended, from left to right, and how long they had taken, by powers of \
                  two: the stronger, the more. A few long ones, which sums hide, stand at the bottom.";
-    begin_section(page, ID, TITLE, means, "")?;
+    let advice = "Dragging, or Shift with the arrow keys, selects waits; Escape shows all again.";
+    begin_section(page, ID, TITLE, means, advice)?;
     writeln!(
         page,
         "<p class=\"without\">It needs JavaScript, which is off or was not allowed here.</p>"
@@ -33,6 +34,7 @@ pub(super) fn write(page: &mut String, glance: &Glance) -> fmt::Result {
     timeline::axis(page, (glance.start_wall_ns, glance.box_ns), boxes, MARKS)?;
     writeln!(page, "</div></div>")?;
     writeln!(page, "<p class=\"reading heat-reading\" aria-live=polite></p>")?;
+    writeln!(page, "<ul class=\"bands heat-locks\"></ul>")?;
     let locks: Vec<&str> = glance.heat.iter().map(|of| of.label.as_str()).collect();
     let cells: Vec<u64> = (0u64..)
         .zip(&glance.heat)

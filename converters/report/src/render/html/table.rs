@@ -109,9 +109,11 @@ fn row(page: &mut String, columns: &[Column], row: &Row) -> fmt::Result {
             false => "",
         };
         let rank = rank(cell).map_or(String::new(), |rank| format!(" data-v=\"{rank}\""));
+        // The script knows by it when what the row tells began.
+        let after = if at == 0 && matches!(cell, TableCell::After(_)) { " data-after" } else { "" };
         // The first cell is the row's name.
         let (tag, scope) = if at == 0 { ("th", " scope=row") } else { ("td", "") };
-        write!(page, "<{tag}{scope}{class}{rank}>")?;
+        write!(page, "<{tag}{scope}{class}{rank}{after}>")?;
         if at == 0 && opens {
             write!(
                 page,

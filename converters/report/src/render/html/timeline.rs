@@ -29,7 +29,8 @@ pub(super) fn write(page: &mut String, timeline: &Timeline) -> fmt::Result {
     write!(
         page,
         "<th scope=col{is_filtered}><button type=button>{of}</button></th>\
-         <th scope=col class=time>"
+         <th scope=col class=time data-box={}>",
+        timeline.box_ns
     )?;
     axis(page, (timeline.start_wall_ns, timeline.box_ns), boxes, MARKS)?;
     writeln!(
@@ -77,7 +78,13 @@ fn strip(
     boxes: usize,
     most: u64,
 ) -> fmt::Result {
-    write!(page, "<svg viewBox=\"0 0 {boxes} 1\" preserveAspectRatio=none aria-hidden=true>")?;
+    // The script adds up those of a span of time.
+    let all: Vec<String> = values.iter().map(u64::to_string).collect();
+    write!(
+        page,
+        "<svg viewBox=\"0 0 {boxes} 1\" preserveAspectRatio=none aria-hidden=true data-ns=\"{}\">",
+        all.join(" ")
+    )?;
     for (at, &ns) in values.iter().enumerate() {
         let Some(level) = heat::level(ns, most) else { continue };
         let offset = timeline.box_ns.saturating_mul(at as u64);
