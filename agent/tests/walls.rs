@@ -65,9 +65,9 @@ const REPORT: [&[&str]; 9] = [
     &["cells", "clock"],
     &["collections", "own_cpu"],
     &["findings"],
-    &["glance", "section"],
+    &["section"],
     &["sections"],
-    &["conditions"],
+    &["conditions", "glance"],
     &["diff", "report"],
     &["render"],
 ];

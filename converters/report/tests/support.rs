@@ -27,6 +27,7 @@ pub const fn section(name: &'static str, title: &'static str) -> Section {
 
 static CONTENDED: Section =
     Section { in_brief: InBrief::InDetail, ..section("contended", "Contended locks") };
+static BLOCKERS: Section = section("blockers", "Who blocks whom");
 static TIMELINE: Section = section("timeline", "Timeline");
 static TREE: Section = section("tree", "Tree");
 static CHAINS: Section = section("wait-chains", "Wait chains");
@@ -290,6 +291,7 @@ pub fn sample() -> Report {
             "",
         ),
     ]);
+    report.sections.push(blockers());
     report.glance = Some(glance("Ledger.lock (java.lang.Object)", "http-*"));
     report
 }
@@ -354,13 +356,18 @@ pub fn hostile() -> Report {
         Part::Timeline(timeline),
         Part::Chains(chains),
     ];
-    let mut report = report(vec![shown(&CONTENDED, parts, &HOSTILE.concat())]);
+    let mut report = report(vec![shown(&CONTENDED, parts, &HOSTILE.concat()), blockers()]);
     report.notes = all().collect();
     report.damage = all().collect();
     report.glance = Some(glance(&HOSTILE.concat(), &HOSTILE.concat()));
     let [log] = &mut report.logs[..] else { panic!("one log") };
     (log.log, log.program, log.jvm) = (HOSTILE.concat(), HOSTILE.concat(), HOSTILE.concat());
     report
+}
+
+/// What the page shows as a picture, too.
+fn blockers() -> Shown {
+    shown(&BLOCKERS, vec![Part::Text("All waits are charged.".to_owned())], "")
 }
 
 /// A first screen with these names.

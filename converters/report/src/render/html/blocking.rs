@@ -122,7 +122,10 @@ fn band(
     let height = band_height(of, scale);
     let take = |side: &mut [Group<'_>], name: &str| {
         let group = side.iter_mut().find(|group| group.name == name);
-        group.map_or(0.0, |group| std::mem::replace(&mut group.next, group.next + height))
+        group.map_or(0.0, |group| {
+            group.next += height;
+            group.next - height
+        })
     };
     let (from, to) = (take(holders, &of.holders), take(waiters, &of.waiters));
     let (from_end, to_end) = (from + height, to + height);

@@ -169,7 +169,7 @@
       chip.hidden = !words[key];
       const name = key === 'time' ? 'Time ' : 'Waits of ';
       chip.textContent = words[key] ? name + words[key] + ' ×' : '';
-      chip.setAttribute('aria-label', name + words[key] + ', show all');
+      chip.setAttribute('aria-label', name + (words[key] || '') + ', show all');
     }
   }
   const timedOnes = '.timeline, .worst, [data-after]';

@@ -95,6 +95,8 @@
           if (own && !ns) this.empty.add(body);
           put(body.querySelector('td.n'), ns, Boolean(own));
           veil(strip.svg, own, strip.ns.length);
+          const isLonger = Boolean(own) && strip.box_ns !== data.box_ns;
+          strip.table.parentElement.classList.toggle('of-phases', isLonger);
         }
         tell(null);
       },
