@@ -180,4 +180,5 @@ pub(super) fn check_blocking(browser: &mut Browser, url: &str) {
     assert!(picked["hash"].as_str().unwrap().starts_with("#lock="), "{picked}");
     let marked = "document.querySelectorAll('.blocking a[aria-current]').length > 0";
     assert_eq!(browser.value(marked), true);
+    browser.open(url);
 }
