@@ -143,8 +143,9 @@ fn band(
 
 /// Names of a side; what has no room is cut off.
 fn names(page: &mut String, side: &[Group<'_>], is_right: bool) -> fmt::Result {
-    let (x, at, anchor) = if is_right { (51, "100%", "end") } else { (0, "0", "start") };
-    let shift = if is_right { -1 } else { 1 };
+    // Beside the bars of the groups, which are twice as wide in a half.
+    let (x, at, anchor) = if is_right { (51, "97.9%", "end") } else { (0, "2.1%", "start") };
+    let shift = if is_right { -0.4 } else { 0.4 };
     for Group { name, ns, top, height, .. } in side {
         let words = escape(&format!("{name}, {}", units::duration(*ns)));
         let middle = height / 2.0 + 4.5;

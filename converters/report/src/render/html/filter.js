@@ -174,7 +174,7 @@
   }
   const timedOnes = '.timeline, .worst, [data-after]';
   // What of the page knows no times, or no durations, says so.
-  const untimed = all('.scroll, dl, .picture, .tree, .graph, .verdict.first')
+  const untimed = all('.scroll, dl, .picture, .tree, .graph, .verdict.first, section > p:not([class])')
     .filter(it => !it.matches('.shares') && !it.querySelector(timedOnes));
   const timed = all('.scroll').filter(it => it.querySelector(timedOnes));
   function tellWhole(boxes, powers) {
