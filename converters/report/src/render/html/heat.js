@@ -57,8 +57,9 @@
         }
         const button = document.createElement(name ? 'button' : 'span');
         if (name) Object.assign(button, { type: 'button', className: 'lock-name' });
-        if (name) button.dataset.lock = name;
-        button.textContent = name || 'other locks';
+        // The class says little to those who know the name.
+        button.textContent = name.replace(/ \(.*\)$/, '') || 'other locks';
+        if (name) [button.dataset.lock, button.title] = [name, name];
         item.append(button, ' ' + waits.toLocaleString('en'));
         return item;
       }));
