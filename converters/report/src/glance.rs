@@ -15,6 +15,9 @@ const MOST_HEAT: usize = 12;
 /// More bands between holders and waiters would be threads.
 const MOST_BLOCKS: usize = 16;
 
+/// The section that the picture of who waited for whom is part of.
+pub const BLOCKS_IN: &str = blockers::SECTION.name;
+
 /// The first screen, but for the verdict.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Glance {

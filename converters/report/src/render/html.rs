@@ -17,8 +17,7 @@ mod tree;
 pub use flames::Flame;
 
 use crate::{
-    About, Report, Shown, cells::shown, findings::LogFacts,
-    sections::blockers::SECTION as BLOCKERS, view::Part,
+    About, Report, Shown, cells::shown, findings::LogFacts, glance::BLOCKS_IN, view::Part,
 };
 use escape::{breakable, escape};
 use std::{
@@ -207,7 +206,7 @@ fn section(page: &mut String, shown: &Shown, report: &Report) -> fmt::Result {
     if !lacking.is_empty() {
         writeln!(page, "<p class=\"lacking\">{}</p>", escape(lacking))?;
     }
-    if let Some(glance) = report.glance.as_ref().filter(|_| section.name == BLOCKERS.name) {
+    if let Some(glance) = report.glance.as_ref().filter(|_| section.name == BLOCKS_IN) {
         blocking::write(page, glance)?;
     }
     let mut trees_left_out = 0;

@@ -23,7 +23,7 @@ const LEAST_GROUP: f64 = 14.0;
 const BAR: f64 = 1.0;
 
 /// A group of threads on one of the sides.
-struct Group<'g> {
+struct BlockEnd<'g> {
     name: &'g str,
     ns: u64,
     top: f64,
@@ -53,7 +53,7 @@ pub(super) fn write(page: &mut String, glance: &Glance) -> fmt::Result {
         band(page, of, (&mut holders, &mut waiters), (scale, sum))?;
     }
     for (side, x) in [(&holders, 0.0), (&waiters, 100.0 - BAR)] {
-        for Group { top, height, .. } in side {
+        for BlockEnd { top, height, .. } in side {
             write!(
                 page,
                 "<rect class=threads x={x} y={top:.1} width={BAR} height={height:.1}></rect>"
@@ -77,8 +77,8 @@ pub(super) fn write(page: &mut String, glance: &Glance) -> fmt::Result {
 }
 
 /// The groups of a side, those with most time first.
-fn groups<'b>(blocks: &'b [Block], scale: f64, name: fn(&Block) -> &String) -> Vec<Group<'b>> {
-    let mut side: Vec<Group<'b>> = Vec::new();
+fn groups<'b>(blocks: &'b [Block], scale: f64, name: fn(&Block) -> &String) -> Vec<BlockEnd<'b>> {
+    let mut side: Vec<BlockEnd<'b>> = Vec::new();
     for of in blocks {
         let height = band_height(of, scale);
         let found = side.iter_mut().find(|group| group.name == name(of));
@@ -87,7 +87,7 @@ fn groups<'b>(blocks: &'b [Block], scale: f64, name: fn(&Block) -> &String) -> V
                 group.ns = group.ns.saturating_add(of.ns);
                 group.height += height;
             }
-            None => side.push(Group { name: name(of), ns: of.ns, top: 0.0, height, next: 0.0 }),
+            None => side.push(BlockEnd { name: name(of), ns: of.ns, top: 0.0, height, next: 0.0 }),
         }
     }
     side.sort_by_key(|group| std::cmp::Reverse(group.ns));
@@ -99,7 +99,7 @@ fn groups<'b>(blocks: &'b [Block], scale: f64, name: fn(&Block) -> &String) -> V
     side
 }
 
-fn end(side: &[Group<'_>]) -> f64 {
+fn end(side: &[BlockEnd<'_>]) -> f64 {
     side.last().map_or(0.0, |group| group.top + group.height.max(LEAST_GROUP))
 }
 
@@ -116,11 +116,11 @@ fn words(of: &Block, sum: u64) -> String {
 fn band(
     page: &mut String,
     of: &Block,
-    (holders, waiters): (&mut [Group<'_>], &mut [Group<'_>]),
+    (holders, waiters): (&mut [BlockEnd<'_>], &mut [BlockEnd<'_>]),
     (scale, sum): (f64, u64),
 ) -> fmt::Result {
     let height = band_height(of, scale);
-    let take = |side: &mut [Group<'_>], name: &str| {
+    let take = |side: &mut [BlockEnd<'_>], name: &str| {
         let group = side.iter_mut().find(|group| group.name == name);
         group.map_or(0.0, |group| {
             group.next += height;
@@ -142,11 +142,11 @@ fn band(
 }
 
 /// Names of a side; what has no room is cut off.
-fn names(page: &mut String, side: &[Group<'_>], is_right: bool) -> fmt::Result {
+fn names(page: &mut String, side: &[BlockEnd<'_>], is_right: bool) -> fmt::Result {
     // Beside the bars of the groups, which are twice as wide in a half.
     let (x, at, anchor) = if is_right { (51, "97.9%", "end") } else { (0, "2.1%", "start") };
     let shift = if is_right { -0.4 } else { 0.4 };
-    for Group { name, ns, top, height, .. } in side {
+    for BlockEnd { name, ns, top, height, .. } in side {
         let words = escape(&format!("{name}, {}", units::duration(*ns)));
         let middle = height / 2.0 + 4.5;
         let middle = middle.max(12.0);

@@ -40,6 +40,8 @@
     });
     picture.addEventListener('pointermove', event => {
       at = place(event);
+      // Let go elsewhere.
+      if (!event.buttons) start = null;
       const isFar = () => Math.hypot(event.clientX - start.x, event.clientY - start.y) > STILL;
       if (start && !isDrag && isFar()) {
         isDrag = true;
