@@ -108,7 +108,8 @@ pub(super) fn check_spans(browser: &mut Browser, url: &str) {
     assert_eq!(keyed["boxes"], json!([1, 3]), "{keyed}");
     let value = "document.querySelector('.shares svg').getAttribute('aria-valuetext')";
     assert!(browser.value(value).as_str().unwrap().contains(" after the start"));
-    browser.press("Escape");
+    // However many keys it took, it is one step back.
+    step_back_to(browser, "");
     assert_eq!(told(browser)["legend"], all["legend"]);
     // One who does not drag picks a lock, as ever.
     let picks = "document.querySelector('.shares path[data-lock]') \
