@@ -72,7 +72,11 @@ struct IdentityProgram {
 impl IdentityProgram {
     /// Records the program, from classes that are in this folder.
     fn record(jdk: &Jdk, way: RecordingWay, main: &str, classes: &Path) -> IdentityProgram {
-        let recording = way.program(jdk, main, classes).record();
+        IdentityProgram::of(way.program(jdk, main, classes).record(), way, main, classes)
+    }
+
+    /// What was recorded of the program.
+    fn of(recording: Recording, way: RecordingWay, main: &str, classes: &Path) -> IdentityProgram {
         let prefix = format!("tyrion/identity/{main}");
         let places = places::places(classes, &prefix);
         let (logged, account) = (ProgramLog::open(&recording.log), Account::of(&recording.said));

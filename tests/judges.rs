@@ -150,6 +150,9 @@ fn mission_control_says_the_same(jdk: &Jdk) {
 
     let rules: Vec<&str> = told.lines().filter(|line| line.starts_with("rule\t")).collect();
     assert!(rules.len() > 50, "{told}");
+    let unsure: Vec<&&str> =
+        rules.iter().filter(|rule| rule.contains("not be determined")).collect();
+    assert!(unsure.is_empty(), "{unsure:?}");
     assert!(!told.contains("\nfailed\t"), "{told}");
     blocking_is_the_same(&told, &converted);
 }

@@ -1,11 +1,12 @@
 //! Locks that a name does not tell apart, or that have two of them.
 
 use super::{ExpectedRow, IdentityProgram, WAYS, assert_none, labelled, setup};
-use crate::support::{Jdk, Report, list, number, on_jdks, text_of};
+use crate::support::{Jdk, Report, list, number, on_jdks, redefiner, text, text_of};
 use std::path::Path;
 
 on_jdks!(from_elsewhere: extremes, everywhere all);
 on_jdks!(from_elsewhere_without_variables: ends, everywhere all);
+on_jdks!(while_other_classes_change: ends);
 on_jdks!(classes_of_one_simple_name: ends, everywhere all);
 
 fn from_elsewhere(jdk: &Jdk) {
@@ -56,6 +57,22 @@ fn check_from_elsewhere(jdk: &Jdk, classes: &Path, rows: &[ExpectedRow]) {
             wrong.extend(subject.checked(&[]).fields(&[(*place, field)]));
         }
         wrong.extend(subject.wrong_rows(rows));
+    }
+    assert_none(&wrong);
+}
+
+/// Another agent changes a class again and again: that is none of those that take locks. From
+/// JDK 26 on, nothing tells that.
+fn while_other_classes_change(jdk: &Jdk) {
+    let folder = tempfile::tempdir().unwrap();
+    let agent = format!("-javaagent:{}=tyrion.support.Json,0", text(&redefiner(folder.path())));
+    let mut wrong = Vec::new();
+    for way in WAYS.into_iter().filter(|way| !way.attached) {
+        let program = way.program(jdk, "FromElsewhere", &jdk.classes()).flag(agent.clone());
+        let subject = IdentityProgram::of(program.record(), way, "FromElsewhere", &jdk.classes());
+        // A frame that is met just then may lack its line.
+        let lacks_line = |it: &String| it.contains("stands at");
+        wrong.extend(subject.differences(&[]).into_iter().filter(|it| !lacks_line(it)));
     }
     assert_none(&wrong);
 }

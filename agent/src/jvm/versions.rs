@@ -47,6 +47,14 @@ impl MethodVersions {
         }
     }
 
+    /// What tells this version from the others as long as a frame of the current thread runs the
+    /// method, which is not freed then, whatever other classes are redefined. `None` on JDKs
+    /// where nothing does.
+    pub fn of_own(&self, method: jmethodID) -> Option<usize> {
+        // SAFETY: as in `of`.
+        (self.has_words && !method.is_null()).then(|| unsafe { word(method as usize) })
+    }
+
     /// Whether the id of a method is the address of a word that has the method's address.
     pub fn has_words(&self) -> bool {
         self.has_words
@@ -86,9 +94,13 @@ mod tests {
         unsafe { (&raw mut method).write_volatile(0x2000) };
         let second = versions.of(id);
         assert_ne!(second, first);
-        // What was freed by a redefinition may come again at the same address.
+        // What was freed by a redefinition may come again at the same address, but not while a
+        // thread runs it.
+        let own = versions.of_own(id);
         versions.note_redefinition();
         assert_ne!(versions.of(id), second);
+        assert_eq!((versions.of_own(id), own), (Some(0x2000), Some(0x2000)));
+        assert_eq!(MethodVersions::new(Some(26)).of_own(id), None);
         assert_eq!(MethodVersions::new(Some(26)).of(id), 0, "ids of later JDKs are no addresses");
         assert_eq!(MethodVersions::new(None).of(id), 0);
     }

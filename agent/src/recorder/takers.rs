@@ -168,11 +168,13 @@ impl Recorder {
         if let Some(known) = lock(&self.takers.known).get(&key) {
             return *known;
         }
+        let own = self.versions.of_own(taker.method).filter(|_| is_own);
         let found = self.look(java, (way, is_own), (taker, called));
         let found = found.unwrap_or(Found::Takes(id::UNKNOWN));
         // What was looked at must be what the frame runs.
         if self.versions.of(taker.method) != version {
-            return Found::Takes(id::UNKNOWN);
+            let is_same = own.is_some() && self.versions.of_own(taker.method) == own;
+            return if is_same { found } else { Found::Takes(id::UNKNOWN) };
         }
         // Of other threads' frames not all is known.
         if is_own {

@@ -205,8 +205,11 @@ pub fn retransform_loaded(trace: &Trace, env: *mut JNIEnv, which: Which) {
             false => java.drop_local(class),
         }
     }
-    retransform(trace, java, wanted, true);
-    trace.recorder.note_redefinition();
+    // Where no class is changed, what is known of methods stays true.
+    if !wanted.is_empty() {
+        retransform(trace, java, wanted, true);
+        trace.recorder.note_redefinition();
+    }
     trace.plan.done(&choice.now);
 }
 

@@ -1,7 +1,7 @@
 //! What is known of the whole recording: its settings, the JVM, threads, pauses, and sums.
 
 use super::{
-    bytes::{number, text},
+    bytes::{number, text, text_if_any},
     events::Recorder,
     types::id,
 };
@@ -15,6 +15,15 @@ const SAMPLES: [u64; 2] = [id::SAMPLE, id::NATIVE_SAMPLE];
 
 /// Which collector it was, and why it ran: viewers fail where there is no such field.
 const NOT_KNOWN: &str = "not known";
+
+/// The version as HotSpot has it in its recordings, from which viewers read that of Java. JDK 8 has
+/// another number there, without a plus.
+fn full_version(name: &str, version: &str) -> String {
+    match version.contains('+') {
+        true => format!("{name} ({version}) for JRE ({version})"),
+        false => version.to_owned(),
+    }
+}
 
 impl Recorder<'_, '_, '_> {
     /// Writes all of it.
@@ -72,10 +81,10 @@ impl Recorder<'_, '_, '_> {
         let (name, version) = run.jvm.rsplit_once(' ').unwrap_or((&run.jvm, ""));
         self.event(id::JVM, at_ns, |_, out| {
             text(out, name);
-            text(out, version);
+            text(out, &full_version(name, version));
             // Its arguments may hold secrets, and are not told.
-            text(out, "");
-            text(out, "");
+            text_if_any(out, "");
+            text_if_any(out, "");
             text(out, &run.program);
             number(out, run.start_wall_ns / 1_000_000);
             number(out, run.pid.into());
