@@ -223,6 +223,11 @@ fn for_scripts(jdk: &Jdk) {
     let report: Value = serde_json::from_str(&out(&held)).unwrap();
     let contended = report.pointer("/sections/contended").unwrap().to_string();
     assert!(contended.contains("Storm"), "{contended}");
+    // What is on a terminal, for a file.
+    let charted = [&[&*pid], &options[..], &["--chart=always"]].concat();
+    let charted = stdout_of(&mut place.profile(&charted));
+    let chart = charted.find("\nThreads over time\n");
+    assert!(chart.is_some() && chart < charted.find("\nOverview\n"), "{charted}");
 }
 
 fn several_of_a_name(jdk: &Jdk) {

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     agent_options::AgentOptions,
+    console::ChartArgs,
     files::OutputTarget,
     filters::ShapeArgs,
     jvm::names::{JvmName, jvm_name},
@@ -34,7 +35,10 @@ use tyrion_model::filter::{Filter, Kinds};
 use tyrion_options::DEFAULT_FILE;
 use tyrion_report::{
     About, Findings, Report, ReportOptions, SECTIONS, Section, find,
-    render::{json, text},
+    render::{
+        json,
+        text::{self, Style},
+    },
     sections::{contended, lines},
     work_bytes,
 };
@@ -88,6 +92,8 @@ pub struct ProfileArgs {
     /// JVM's /tmp if the JVM cannot write here]
     #[arg(long, value_name = "LOG")]
     log: Option<PathBuf>,
+    #[command(flatten)]
+    chart: ChartArgs,
     #[command(flatten)]
     conditions: ConditionArgs,
     #[command(flatten)]
@@ -231,8 +237,10 @@ fn report(args: &ProfileArgs, page: &Path, logs: &[Recording], filter: &Filter) 
         true => json::write(&whole),
         false => {
             let few = ReportOptions { top: FEW, lines: FEW, brief: true, ..options.clone() };
-            let beginning = Report::new(VERSION, &findings, &few, &beginning(&findings));
-            text::write(&beginning, &terminal::style())
+            let mut beginning = Report::new(VERSION, &findings, &few, &beginning(&findings));
+            beginning.glance.clone_from(&whole.glance);
+            let chart = args.chart.is_wanted(OutputTarget::Stdout.is_terminal());
+            text::write(&beginning, &Style { chart, ..terminal::style() })
         }
     })?;
     let profile = args.shape.apply(findings.profile().clone());
