@@ -111,6 +111,7 @@ pub struct ProfileArgs {
 pub fn run(args: ProfileArgs) -> CommandResult {
     args.agent.check()?;
     args.conditions.of_one_recording()?;
+    args.conditions.spare_logs()?;
     if args.jvm.is_none() && args.command.is_empty() {
         return Err(which_jvm(list::lines()));
     }

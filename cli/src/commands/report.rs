@@ -98,6 +98,7 @@ impl ReportArgs {
 /// Reports on logs.
 pub fn run(args: ReportArgs) -> CommandResult {
     args.conditions.of_one_recording()?;
+    args.conditions.spare_logs()?;
     let mut filter = args.filters.filter(Kinds::contention())?;
     let target = target(&args);
     let logs = logs::open_filtered(&args.logs, &args.inputs, &mut filter, args.filters.last_ns())?;

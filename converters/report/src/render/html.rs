@@ -17,7 +17,8 @@ pub use flames::Flame;
 
 use crate::view::Part;
 use crate::{About, Report, Shown, cells::shown, findings::LogFacts};
-use escape::{breakable, escape};
+use escape::breakable;
+pub(super) use escape::escape;
 use std::{
     borrow::Cow,
     fmt::{self, Write as _},
