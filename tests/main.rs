@@ -55,6 +55,7 @@ mod sampling;
 mod sql;
 mod streams;
 mod structure;
+mod terminal;
 mod threshold;
 mod times;
 mod top;

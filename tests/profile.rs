@@ -216,13 +216,23 @@ fn for_scripts(jdk: &Jdk) {
     let said = err(&bare);
     assert!(said.contains("PROGRAM") && said.contains(&pid), "{said}");
     let options = ["-d", "0.5", "--threshold=0", "--no-open", "--packages=tyrion.truth"];
-    let more = ["--json", "--fail-if", "contentions > 0"];
+    let more = ["--json", "--fail-if", "contentions > 0", "--junit=locks.xml"];
     let held = output(&mut place.profile(&[&[&*pid], &options[..], &more[..]].concat()));
     assert_eq!(held.status.code(), Some(4), "{}", err(&held));
     assert!(err(&held).contains("condition holds: contentions"), "{}", err(&held));
     let report: Value = serde_json::from_str(&out(&held)).unwrap();
     let contended = report.pointer("/sections/contended").unwrap().to_string();
     assert!(contended.contains("Storm"), "{contended}");
+    let junit = fs::read_to_string(place.file("locks.xml")).unwrap();
+    assert!(
+        junit.contains("classname=\"tyrion.truth.Truth\" name=\"contentions &gt; 0\">"),
+        "{junit}"
+    );
+    // What is on a terminal, for a file.
+    let charted = [&[&*pid], &options[..], &["--chart=always"]].concat();
+    let charted = stdout_of(&mut place.profile(&charted));
+    let chart = charted.find("\nThreads over time\n");
+    assert!(chart.is_some() && chart < charted.find("\nOverview\n"), "{charted}");
 }
 
 fn several_of_a_name(jdk: &Jdk) {

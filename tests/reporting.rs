@@ -122,3 +122,42 @@ fn damage_is_told_in_every_form() {
         }
     }
 }
+
+/// Each condition is a test, which fails if it holds.
+#[test]
+fn conditions_are_tests_of_junit() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("locks.xml");
+    let junit = |arguments: &[&str]| {
+        let output = run([&["report", "--junit", text(&file)], arguments].concat());
+        let xml = fs::read_to_string(&file).unwrap_or_default();
+        let _ = fs::remove_file(&file);
+        (output.status.code(), xml)
+    };
+    let log = trace_log();
+    let log = text(&log);
+    let held = ["--fail-if", "contentions > 0", "--fail-if", "dropped > 5", log];
+    let (status, xml) = junit(&held);
+    assert_eq!(status, Some(4), "{xml}");
+    for part in [
+        "tests=\"2\" failures=\"1\" errors=\"0\"",
+        "name=\"dropped &gt; 5\"/>",
+        "<failure type=\"condition\" message=\"contentions &gt; 0: ",
+        &format!("<testsuite name=\"{log}\""),
+    ] {
+        assert!(xml.contains(part), "no {part}: {xml}");
+    }
+    let (status, xml) = junit(&["--fail-if", "dropped > 5", log]);
+    assert!(status == Some(0) && xml.contains("failures=\"0\""), "{xml}");
+    // What the log does not tell is no success, and what it tells is there all the same.
+    let unknown = ["--fail-if", "lock_waiters > 1", "--fail-if", "contentions > 0", log];
+    let (status, xml) = junit(&unknown);
+    assert_eq!(status, Some(1), "{xml}");
+    assert!(xml.contains("failures=\"1\" errors=\"1\"") && xml.contains("needs thread dumps"));
+    assert_eq!(junit(&[log]), (Some(2), String::new()), "there is nothing to check");
+    let kept = folder.path().join("kept.log");
+    fs::copy(sample_log(), &kept).unwrap();
+    let over = run(["report", "--fail-if", "dropped > 5", "--junit", text(&kept), log]);
+    assert_eq!(over.status.code(), Some(2), "{}", err(&over));
+    assert_eq!(fs::read(&kept).unwrap(), fs::read(sample_log()).unwrap());
+}

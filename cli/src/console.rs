@@ -22,15 +22,15 @@ pub struct ConsoleArgs {
     /// dumb
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t,
           help_heading = HEADING)]
-    color: Color,
+    color: When,
 }
 
 /// What the options stand under in the help.
 const HEADING: &str = "Messages";
 
-/// When to use colours.
+/// When to do what suits terminals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Color {
+pub enum When {
     // No documentation here: with some for each value, clap lays out all help as
     // paragraphs.
     #[default]
@@ -71,22 +71,47 @@ pub fn shows_progress() -> bool {
     !is_quiet() && io::stderr().is_terminal()
 }
 
+/// Whether a report has a chart below the verdict.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct ChartArgs {
+    /// When text has a chart below the verdict: what threads waited for over time, as in
+    /// the page; auto: on a terminal
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t, conflicts_with = "json")]
+    chart: When,
+}
+
+impl ChartArgs {
+    /// Whether to draw it where it is known whether that is a terminal.
+    pub fn is_wanted(self, is_terminal: bool) -> bool {
+        match self.chart {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => is_terminal,
+        }
+    }
+
+    /// Whether it was asked for, and not only because of a terminal.
+    pub fn is_asked_for(self) -> bool {
+        self.chart == When::Always
+    }
+}
+
 /// Whether to use colours on a stream of which it is known whether it is a
 /// terminal.
 pub fn is_coloured(is_terminal: bool) -> bool {
     console().color.is_wanted(is_terminal, |name| std::env::var_os(name))
 }
 
-impl Color {
-    /// See <https://no-color.org>: the variable counts where it is not empty, and
-    /// less than an option.
+impl When {
+    /// Whether to use colours. See <https://no-color.org>: the variable counts where it is
+    /// not empty, and less than an option.
     fn is_wanted(self, is_terminal: bool, var: impl Fn(&str) -> Option<OsString>) -> bool {
         let is_unwanted = || var("NO_COLOR").is_some_and(|value| !value.is_empty());
         let is_dumb = || var("TERM").is_none_or(|term| term == "dumb");
         match self {
-            Color::Always => true,
-            Color::Never => false,
-            Color::Auto => is_terminal && !is_unwanted() && !is_dumb(),
+            When::Always => true,
+            When::Never => false,
+            When::Auto => is_terminal && !is_unwanted() && !is_dumb(),
         }
     }
 }
@@ -118,7 +143,7 @@ pub fn color_choice(words: &[OsString]) -> ColorChoice {
 mod tests {
     use super::*;
 
-    fn wanted(color: Color, is_terminal: bool, vars: &[(&str, &str)]) -> bool {
+    fn wanted(color: When, is_terminal: bool, vars: &[(&str, &str)]) -> bool {
         color.is_wanted(is_terminal, |name| {
             vars.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
         })
@@ -127,13 +152,23 @@ mod tests {
     #[test]
     fn colours_are_for_terminals_that_show_them() {
         let term = ("TERM", "xterm");
-        assert!(wanted(Color::Auto, true, &[term]));
-        assert!(wanted(Color::Auto, true, &[term, ("NO_COLOR", "")]));
-        assert!(!wanted(Color::Auto, true, &[term, ("NO_COLOR", "1")]));
-        assert!(!wanted(Color::Auto, false, &[term]));
-        assert!(!wanted(Color::Auto, true, &[("TERM", "dumb")]) && !wanted(Color::Auto, true, &[]));
-        assert!(wanted(Color::Always, false, &[("NO_COLOR", "1")]));
-        assert!(!wanted(Color::Never, true, &[term]));
+        assert!(wanted(When::Auto, true, &[term]));
+        assert!(wanted(When::Auto, true, &[term, ("NO_COLOR", "")]));
+        assert!(!wanted(When::Auto, true, &[term, ("NO_COLOR", "1")]));
+        assert!(!wanted(When::Auto, false, &[term]));
+        assert!(!wanted(When::Auto, true, &[("TERM", "dumb")]) && !wanted(When::Auto, true, &[]));
+        assert!(wanted(When::Always, false, &[("NO_COLOR", "1")]));
+        assert!(!wanted(When::Never, true, &[term]));
+    }
+
+    #[test]
+    fn charts_are_for_terminals_unless_asked_for() {
+        for (chart, on_terminal, elsewhere) in
+            [(When::Auto, true, false), (When::Always, true, true), (When::Never, false, false)]
+        {
+            let chart = ChartArgs { chart };
+            assert_eq!((chart.is_wanted(true), chart.is_wanted(false)), (on_terminal, elsewhere));
+        }
     }
 
     #[test]

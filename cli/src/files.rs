@@ -5,7 +5,7 @@ use crate::{
     terminal,
 };
 use std::{
-    io::{self, BufWriter, Read, Write},
+    io::{self, BufWriter, IsTerminal, Read, Write},
     path::{Path, PathBuf},
 };
 use tyrion_converters::outputs;
@@ -42,6 +42,11 @@ impl OutputTarget {
             OutputTarget::Stdout => true,
             OutputTarget::File(path) => is_stream(path),
         }
+    }
+
+    /// Whether somebody looks at it while it is written.
+    pub fn is_terminal(&self) -> bool {
+        *self == OutputTarget::Stdout && io::stdout().is_terminal()
     }
 
     /// How text is drawn there.

@@ -21,7 +21,7 @@ pub fn style() -> Style {
         return Style { coloured, ..Style::default() };
     }
     let width = terminal_size_of(stdout).map_or(WIDTH, |(Width(width), _)| width.into());
-    Style { width, coloured }
+    Style { width, coloured, ..Style::default() }
 }
 
 /// Writes lines of text as a terminal may have them: names of the program's

@@ -1,12 +1,21 @@
 //! `--fail-if`, for pipelines: of `report` and `diff`.
 
-use crate::outcome::{CommandResult, Completion, Failure, tell_error};
+use crate::{
+    files::OutputTarget,
+    outcome::{CommandResult, Completion, Failure, tell_error},
+};
 use clap::Args;
-use std::fmt::Write;
+use std::{
+    collections::BTreeSet,
+    fmt::Write,
+    path::{Path, PathBuf},
+};
 use tyrion_report::{
     Findings,
-    conditions::{Condition, ConditionError, Figures, METRICS, Unit},
-    sections::dumps::are_dumps,
+    conditions::{Condition, ConditionError, Figures, METRICS, MetCondition, Unit},
+    findings::LogFacts,
+    render::junit::{self, Outcome, Suite, Test},
+    sections::{dumps::are_dumps, verdict::Verdict},
 };
 
 /// When to end with another status.
@@ -17,7 +26,14 @@ pub struct ConditionArgs {
     /// a value, such as 'p99_wait_ns > 5ms'; may be given several times
     #[arg(long = "fail-if", value_name = "CONDITION", value_parser = condition)]
     conditions: Vec<Condition>,
+    /// Also write to this file, as JUnit XML, which conditions hold: each is a test, which
+    /// fails if it does
+    #[arg(long, value_name = "FILE", visible_alias = "junit-xml", requires = "conditions")]
+    junit: Option<PathBuf>,
 }
+
+/// Whether a condition holds, or why that is not known.
+type Checked = Result<Option<MetCondition>, String>;
 
 fn condition(text: &str) -> Result<Condition, ConditionError> {
     text.parse()
@@ -69,13 +85,28 @@ impl ConditionArgs {
         if self.conditions.is_empty() {
             return Ok(done);
         }
+        let checked = self.checked(findings, before);
+        for held in checked.iter().flatten().flatten() {
+            tell_error(&format!("condition holds: {held}"));
+        }
+        if let Some(path) = &self.junit {
+            self.write_junit(path, &checked, findings)?;
+        }
+        let mut holds = false;
+        for outcome in checked {
+            holds |= outcome.map_err(Failure::new)?.is_some();
+        }
+        Ok(if holds { Completion::Held } else { done })
+    }
+
+    /// Of each condition whether it holds.
+    fn checked(&self, findings: &Findings<'_>, before: Option<&Findings<'_>>) -> Vec<Checked> {
         let mut sides = std::iter::once(findings).chain(before);
         // Samples of threads in dumps say which locks they wait for.
         if sides.any(|findings| findings.profile().lacks_waits && !are_dumps(findings)) {
-            return Err(Failure::new(
-                "--fail-if checks locks, which were not recorded; record with --mode \
-                 contention+sample",
-            ));
+            let why = "--fail-if checks locks, which were not recorded; record with --mode \
+                       contention+sample";
+            return vec![Err(why.to_owned()); self.conditions.len()];
         }
         let needs_orders = self.conditions.iter().any(Condition::needs_orders);
         let figures = |findings: &Findings<'_>| match Figures::of(findings) {
@@ -83,16 +114,47 @@ impl ConditionArgs {
             figures => figures,
         };
         let (after, before) = (figures(findings), before.map(figures));
-        let mut holds = false;
-        for condition in &self.conditions {
-            let held = condition.check(&after, before.as_ref());
-            let held = held.map_err(|error| Failure::new(error.to_string()))?;
-            if let Some(held) = held {
-                tell_error(&format!("condition holds: {held}"));
-                holds = true;
-            }
-        }
-        Ok(if holds { Completion::Held } else { done })
+        let check = |condition: &Condition| condition.check(&after, before.as_ref());
+        let checked = self.conditions.iter().map(check);
+        checked.map(|outcome| outcome.map_err(|error| error.to_string())).collect()
+    }
+
+    /// Writes what was checked, with the verdict of the recording that it was checked of.
+    fn write_junit(
+        &self,
+        path: &Path,
+        checked: &[Checked],
+        findings: &Findings<'_>,
+    ) -> Result<(), Failure> {
+        let test = |(condition, outcome): (&Condition, &Checked)| Test {
+            name: condition.to_string(),
+            outcome: match outcome {
+                Ok(None) => Outcome::Passed,
+                Ok(Some(held)) => Outcome::Failed(held.to_string()),
+                Err(why) => Outcome::Unknown(why.clone()),
+            },
+        };
+        let tests: Vec<Test> = self.conditions.iter().zip(checked).map(test).collect();
+        let logs = LogFacts::of_all(findings);
+        let joined = |of: fn(&LogFacts) -> &str| {
+            let names: BTreeSet<&str> =
+                logs.iter().map(of).filter(|name| !name.is_empty()).collect();
+            Vec::from_iter(names).join(", ")
+        };
+        let (name, program) = (joined(|log| &log.log), joined(|log| &log.program));
+        // Names of logs may have the id of a process in them.
+        let class = if program.is_empty() { "tyrion" } else { &*program };
+        let about = Verdict::of(findings).lines;
+        let xml = junit::write(&Suite { name: &name, class, tests: &tests, about: &about });
+        OutputTarget::of(path).write(|out| out.write_all(xml.as_bytes()))
+    }
+
+    /// Refuses to replace a log by what is written.
+    ///
+    /// # Errors
+    /// When there is one.
+    pub fn spare_logs(&self) -> Result<(), Failure> {
+        self.junit.as_deref().map_or(Ok(()), |path| OutputTarget::of(path).spare_logs())
     }
 
     /// As [`ConditionArgs::check`], after the answers were written, or not.

@@ -108,6 +108,7 @@ Conditions of --fail-if apply to the logs after. A value with a sign is a change
 pub fn run(args: DiffArgs) -> CommandResult {
     let (before, after) = args.sides()?;
     args.check()?;
+    args.conditions.spare_logs()?;
     let filter = args.filters.filter(Kinds::contention())?;
     let read =
         |paths: &[PathBuf]| logs::open_filtered(paths, &args.inputs, &mut filter.clone(), None);

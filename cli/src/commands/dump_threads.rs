@@ -70,6 +70,7 @@ const LONGEST_SERIES: usize = 1 << 30;
 /// Takes dumps and reports on them.
 pub fn run(args: DumpThreadsArgs) -> CommandResult {
     args.conditions.of_one_recording()?;
+    args.conditions.spare_logs()?;
     let pid = args.jvm.pid()?;
     let mut jvm = JvmProcess::enter(pid).map_err(Failure::Failed)?;
     args.trust.apply(&mut jvm)?;

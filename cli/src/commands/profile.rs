@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     agent_options::AgentOptions,
+    console::ChartArgs,
     files::OutputTarget,
     filters::ShapeArgs,
     jvm::names::{JvmName, jvm_name},
@@ -34,7 +35,10 @@ use tyrion_model::filter::{Filter, Kinds};
 use tyrion_options::DEFAULT_FILE;
 use tyrion_report::{
     About, Findings, Report, ReportOptions, SECTIONS, Section, find,
-    render::{json, text},
+    render::{
+        json,
+        text::{self, Style},
+    },
     sections::{contended, lines},
     work_bytes,
 };
@@ -89,6 +93,8 @@ pub struct ProfileArgs {
     #[arg(long, value_name = "LOG")]
     log: Option<PathBuf>,
     #[command(flatten)]
+    chart: ChartArgs,
+    #[command(flatten)]
     conditions: ConditionArgs,
     #[command(flatten)]
     shape: ShapeArgs,
@@ -105,6 +111,7 @@ pub struct ProfileArgs {
 pub fn run(args: ProfileArgs) -> CommandResult {
     args.agent.check()?;
     args.conditions.of_one_recording()?;
+    args.conditions.spare_logs()?;
     if args.jvm.is_none() && args.command.is_empty() {
         return Err(which_jvm(list::lines()));
     }
@@ -231,8 +238,10 @@ fn report(args: &ProfileArgs, page: &Path, logs: &[Recording], filter: &Filter) 
         true => json::write(&whole),
         false => {
             let few = ReportOptions { top: FEW, lines: FEW, brief: true, ..options.clone() };
-            let beginning = Report::new(VERSION, &findings, &few, &beginning(&findings));
-            text::write(&beginning, &terminal::style())
+            let mut beginning = Report::new(VERSION, &findings, &few, &beginning(&findings));
+            beginning.glance.clone_from(&whole.glance);
+            let chart = args.chart.is_wanted(OutputTarget::Stdout.is_terminal());
+            text::write(&beginning, &Style { chart, ..terminal::style() })
         }
     })?;
     let profile = args.shape.apply(findings.profile().clone());

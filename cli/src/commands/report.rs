@@ -7,6 +7,7 @@ use super::{
     sections::{self, SectionArgs},
 };
 use crate::{
+    console::ChartArgs,
     files::{OutputTarget, say_written},
     filters::{self, FilterArgs, JobsArg, ShapeArgs},
     inputs::InputArgs,
@@ -26,9 +27,11 @@ use tyrion_model::{
 };
 use tyrion_report::{
     Findings, Report, find,
+    glance::Glance,
     render::{
         html::{self, Flame},
-        json, text,
+        json,
+        text::{self, Style},
     },
     sections::dumps::are_dumps,
     work_bytes,
@@ -64,12 +67,14 @@ pub struct ReportArgs {
     json: bool,
     /// Write one HTML file for browsers; it contains flame graphs unless
     /// --section is given
-    #[arg(long)]
+    #[arg(long, conflicts_with = "chart")]
     html: bool,
     /// Where to write: a file, or - for stdout [default: stdout, or report.html
     /// with --html]
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    chart: ChartArgs,
     #[command(flatten)]
     sections: SectionArgs,
     #[command(flatten)]
@@ -93,6 +98,7 @@ impl ReportArgs {
 /// Reports on logs.
 pub fn run(args: ReportArgs) -> CommandResult {
     args.conditions.of_one_recording()?;
+    args.conditions.spare_logs()?;
     let mut filter = args.filters.filter(Kinds::contention())?;
     let target = target(&args);
     let logs = logs::open_filtered(&args.logs, &args.inputs, &mut filter, args.filters.last_ns())?;
@@ -181,7 +187,7 @@ fn write(args: &ReportArgs, target: &OutputTarget, findings: &Findings<'_>) -> R
     let picked = args.sections.picked();
     let version = env!("CARGO_PKG_VERSION");
     let options = args.sections.options(&args.shape, args.is_text());
-    let report = Report::new(version, findings, &options, &picked);
+    let mut report = Report::new(version, findings, &options, &picked);
     if args.html {
         return match picked.is_empty() {
             true => {
@@ -194,7 +200,11 @@ fn write(args: &ReportArgs, target: &OutputTarget, findings: &Findings<'_>) -> R
     if args.json {
         return target.write(|out| out.write_all(json::write(&report).as_bytes()));
     }
-    target.write(|out| out.write_all(text::write(&report, &target.style()).as_bytes()))?;
+    if args.chart.is_asked_for() && report.glance.is_none() {
+        report.glance = Glance::of(findings);
+    }
+    let style = Style { chart: args.chart.is_wanted(target.is_terminal()), ..target.style() };
+    target.write(|out| out.write_all(text::write(&report, &style).as_bytes()))?;
     for note in &report.notes {
         tell(&format!("note: {note}"));
     }

@@ -18,6 +18,12 @@ const MOST_BLOCKS: usize = 16;
 /// The section that the picture of who waited for whom is part of.
 pub const BLOCKS_IN: &str = blockers::SECTION.name;
 
+/// What the top of the picture can stand for, as a share of the threads in percent: the
+/// least that all but idle threads have room below.
+const SCALES: [u64; 6] = [2, 5, 10, 25, 50, 100];
+/// One box in so many may have more than that, which is cut off.
+const CUT_OFF: usize = 20;
+
 /// The first screen, but for the verdict.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Glance {
@@ -147,6 +153,55 @@ impl Glance {
             other_blocks_ns,
         })
     }
+
+    /// Which share of all time in which threads lived this is.
+    pub fn share(&self, ns: &[u64]) -> f64 {
+        sum(ns) as f64 / sum(&self.lived_ns).max(1) as f64
+    }
+
+    /// What threads did, in words; of a lock its label.
+    pub fn words<'g>(&self, what: &'g Doing) -> &'g str {
+        let is_named = |band: &Band| matches!(band.what, Doing::Lock(..));
+        match what {
+            Doing::Lock(_, label) => label,
+            // No wait of a deadlock ends, so that none of its locks is among the worst.
+            Doing::OtherLocks if !self.bands.iter().any(is_named) => "waited for locks",
+            Doing::OtherLocks => "waited for other locks",
+            Doing::Withheld => "kept from work",
+            Doing::Ran => "ran or did I/O",
+            Doing::Idle => "idle",
+        }
+    }
+
+    /// The share of the threads that the top of the picture stands for, in percent.
+    pub fn scale(&self) -> u64 {
+        let busy = self.bands.iter().filter(|band| band.what != Doing::Idle);
+        let mut sums = vec![0u64; self.lived_ns.len()];
+        for band in busy {
+            sums.iter_mut().zip(&band.ns).for_each(|(sum, ns)| *sum = sum.saturating_add(*ns));
+        }
+        let is_above = |sum: u64, lived: u64, scale: u64| {
+            u128::from(sum) * 100 > u128::from(lived) * u128::from(scale)
+        };
+        // A few moments, such as the program's start, must not make all others small.
+        let fits = |scale: u64| {
+            let boxes = sums.iter().zip(&self.lived_ns);
+            let above = boxes.filter(|(sum, lived)| is_above(**sum, **lived, scale)).count();
+            above * CUT_OFF <= sums.len()
+        };
+        SCALES.into_iter().find(|scale| fits(*scale)).unwrap_or(100)
+    }
+}
+
+/// A duration of many parts.
+pub(crate) fn sum(ns: &[u64]) -> u64 {
+    ns.iter().fold(0, |sum, ns| sum.saturating_add(*ns))
+}
+
+/// What a lock is called where its class is told elsewhere: it says little to those who know
+/// the name.
+pub(crate) fn short_label(label: &str) -> &str {
+    label.split_once(" (").map_or(label, |(name, _)| name)
 }
 
 /// The locks with most wait one by one, and all others together.

@@ -175,7 +175,7 @@ const TAGS: [&str; 47] = [
 proptest! {
     #[test]
     fn no_line_is_too_long(view in view(), width in 0usize..400, coloured: bool) {
-        let text = text::view(&view, &Style { width, coloured });
+        let text = text::view(&view, &Style { width, coloured, chart: false });
         let width = width.clamp(80, MAX_WIDTH);
         for line in text.lines() {
             let mut plain = line.to_owned();
@@ -230,7 +230,7 @@ fn advice_is_given_where_there_is_something_to_do() {
 fn names_of_facts_are_whole_as_far_as_they_can_be() {
     let name = "lock objects taken by one thread".to_owned();
     let view = View { parts: vec![Part::Facts(vec![(name.clone(), TableCell::Count(1))])] };
-    let text = text::view(&view, &Style { width: 80, coloured: false });
+    let text = text::view(&view, &Style { width: 80, ..Style::default() });
     assert!(text.starts_with(&name), "{text}");
 }
 
@@ -245,4 +245,29 @@ fn nothing_is_loaded() {
 #[test]
 fn the_same_report_is_the_same_page() {
     assert_eq!(page(&support::sample()), page(&support::sample()));
+}
+
+/// The page's legend and the chart of the text are of the same shares.
+#[test]
+fn the_chart_says_what_the_page_says() {
+    for report in [support::sample(), support::hostile()] {
+        let drawn = |chart| text::write(&report, &Style { chart, ..Style::default() });
+        let text = drawn(true);
+        assert!(!drawn(false).contains("Threads over time"), "only if asked for");
+        let (_, chart) = text.split_once("Threads over time\n").expect("a chart");
+        let (chart, _) = chart.split_once("\n\n").expect("what comes after it");
+        let page = page(&report);
+        let (_, legend) = page.split_once("<ul class=bands>").expect("a legend");
+        let (legend, _) = legend.split_once("</ul>").expect("its end");
+        let parts = legend.split("<span class=part ").skip(1);
+        let share = |part: &'_ str| Some(part.split_once('>')?.1.split_once('<')?.0.to_owned());
+        let shares: Vec<String> = parts.map(|part| share(part).expect("a share")).collect();
+        assert_eq!(shares.len(), 3, "{legend}");
+        let rows = chart.lines().filter(|line| line.contains(" % ") || line.ends_with(" %"));
+        let rows = rows.filter(|line| !line.starts_with("Each bar"));
+        for (row, share) in rows.zip(&shares) {
+            assert!(row.contains(&format!(" {share}")), "{share} is not in {row}");
+        }
+        assert!(!text.contains(|char: char| char.is_control() && char != '\n'), "{text:?}");
+    }
 }

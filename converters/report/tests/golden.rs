@@ -32,7 +32,7 @@ fn page(report: &Report) -> String {
 
 fn expected() -> BTreeMap<String, String> {
     let (sample, hostile) = (support::sample(), support::hostile());
-    let narrow = Style { width: 80, coloured: false };
+    let narrow = Style { width: 80, ..Style::default() };
     let coloured = Style { coloured: true, ..Style::default() };
     let files = [
         ("sample.narrow.txt", text::write(&sample, &narrow)),

@@ -329,7 +329,7 @@ fn what_is_short_keeps_its_fraction() {
 #[test]
 fn columns_of_before_and_after_go_together() {
     let diff = diff(&Terms::default());
-    let style = crate::render::text::Style { width: 80, coloured: false };
+    let style = crate::render::text::Style { width: 80, ..Default::default() };
     let text = crate::render::text::view(&view(&diff), &style);
     for column in ["waits", "p99"] {
         let [before, after] = ["before", "after"].map(|side| format!("{column} {side}"));

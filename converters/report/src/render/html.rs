@@ -19,7 +19,8 @@ pub use flames::Flame;
 use crate::{
     About, Report, Shown, cells::shown, findings::LogFacts, glance::BLOCKS_IN, view::Part,
 };
-use escape::{breakable, escape};
+use escape::breakable;
+pub(super) use escape::escape;
 use std::{
     borrow::Cow,
     fmt::{self, Write as _},

@@ -3,16 +3,18 @@
 
 mod brief;
 mod chains;
+mod glance;
 mod lines;
 mod table;
 mod timeline;
 mod tree;
 
-use crate::{Report, Shown, cells, cells::plain};
 use crate::{
-    Section, View,
+    About, Section, View,
+    glance::Glance,
     view::{Part, TableCell},
 };
+use crate::{Report, Shown, cells, cells::plain};
 use brief::Brevity;
 use lines::{clip, columns, pad, wrap};
 
@@ -35,11 +37,13 @@ pub struct Style {
     pub width: usize,
     /// Whether a terminal will show it.
     pub coloured: bool,
+    /// Whether a chart of what threads did over time stands below the verdict.
+    pub chart: bool,
 }
 
 impl Default for Style {
     fn default() -> Self {
-        Style { width: WIDTH, coloured: false }
+        Style { width: WIDTH, coloured: false, chart: false }
     }
 }
 
@@ -48,9 +52,11 @@ pub fn write(report: &Report, style: &Style) -> String {
     if !report.options.brief {
         return written(report, style, None);
     }
+    // The chart takes no room from the tables.
+    let most_lines = brief::MOST_LINES + chart(report, style).map_or(0, |it| lines_of(it, style));
     let mut texts = brief::LEVELS.iter().map(|level| written(report, style, Some(level)));
     let mut text = texts.next().unwrap_or_default();
-    while text.lines().count() > brief::MOST_LINES
+    while text.lines().count() > most_lines
         && let Some(shorter) = texts.next()
     {
         text = shorter;
@@ -58,16 +64,37 @@ pub fn write(report: &Report, style: &Style) -> String {
     text
 }
 
+/// What the chart is of, if there is to be one.
+fn chart<'r>(report: &'r Report, style: &Style) -> Option<&'r Glance> {
+    report.glance.as_ref().filter(|_| style.chart)
+}
+
+/// How many lines the chart takes, with the blank one above it.
+fn lines_of(glance: &Glance, style: &Style) -> usize {
+    let mut page = Page::new(style);
+    page.glance(glance);
+    page.out.lines().count() + 1
+}
+
 fn written(report: &Report, style: &Style, brevity: Option<&Brevity>) -> String {
     let mut page = Page::new(style);
     page.frames = brevity.map_or(FRAMES, |brevity| brevity.frames);
     let mut more = Vec::new();
+    let mut chart = chart(report, style);
     for shown in report.drawn() {
+        if shown.section.about != About::Verdict
+            && let Some(glance) = chart.take()
+        {
+            page.glance(glance);
+        }
         if brevity.is_some() && !brief::shows(shown) {
             more.push(shown.section);
             continue;
         }
         page.section(shown, report.lacking(shown), brevity);
+    }
+    if let Some(glance) = chart {
+        page.glance(glance);
     }
     if !report.trace_adds.is_empty() {
         page.out.push('\n');
@@ -91,6 +118,10 @@ enum Ink {
     Strong,
     Faint,
     Warn,
+    Red,
+    Green,
+    Magenta,
+    Cyan,
 }
 
 /// Lines under way.
@@ -116,6 +147,10 @@ impl Page {
             Ink::Strong => "1",
             Ink::Faint => "2",
             Ink::Warn => "33",
+            Ink::Red => "31",
+            Ink::Green => "32",
+            Ink::Magenta => "35",
+            Ink::Cyan => "36",
         };
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }

@@ -3,7 +3,7 @@
 use crate::{cells::plain, render::names::pieces};
 
 /// The text as it may stand in an element or in an attribute between quotes.
-pub(super) fn escape(text: &str) -> String {
+pub(in super::super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for char in plain(text).chars() {
         push(&mut escaped, char);

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     cells::percent,
-    glance::{Band, Doing, Glance, GlanceLock, Most},
+    glance::{Band, Doing, Glance, GlanceLock, Most, short_label, sum},
 };
 use serde_json::json;
 use std::fmt::{self, Write};
@@ -20,12 +20,6 @@ use tyrion_model::units;
 const MARKS: u64 = 4;
 /// The picture's height, in its own units.
 const HEIGHT: u64 = 1_000;
-/// What the top of the picture can stand for, as a share of the threads in percent: the
-/// least that all but idle threads have room below.
-const SCALES: [u64; 6] = [2, 5, 10, 25, 50, 100];
-/// One box in so many may have more than that, which is cut off.
-const CUT_OFF: usize = 20;
-
 /// Both sections.
 pub(super) fn write(page: &mut String, glance: &Glance) -> fmt::Result {
     begin_section(page, "over-time", "Threads over time", "", "")?;
@@ -57,7 +51,7 @@ fn class(what: &Doing) -> String {
 
 fn picture(page: &mut String, glance: &Glance) -> fmt::Result {
     let boxes = glance.lived_ns.len();
-    let scale = scale(glance);
+    let scale = glance.scale();
     let rest = if scale < 100 { "; what is above is cut off" } else { "" };
     writeln!(
         page,
@@ -97,25 +91,6 @@ fn picture(page: &mut String, glance: &Glance) -> fmt::Result {
     });
     writeln!(page, "</div>\n<p class=\"reading span-reading\"></p>")?;
     writeln!(page, "<div id=span-data hidden>{}</div>", escape(&data.to_string()))
-}
-
-/// The share of the threads that the top of the picture stands for.
-fn scale(glance: &Glance) -> u64 {
-    let busy = glance.bands.iter().filter(|band| band.what != Doing::Idle);
-    let mut sums = vec![0u64; glance.lived_ns.len()];
-    for band in busy {
-        sums.iter_mut().zip(&band.ns).for_each(|(sum, ns)| *sum = sum.saturating_add(*ns));
-    }
-    let is_above = |sum: u64, lived: u64, scale: u64| {
-        u128::from(sum) * 100 > u128::from(lived) * u128::from(scale)
-    };
-    // A few moments, such as the program's start, must not make all others small.
-    let fits = |scale: u64| {
-        let boxes = sums.iter().zip(&glance.lived_ns);
-        let above = boxes.filter(|(sum, lived)| is_above(**sum, **lived, scale)).count();
-        above * CUT_OFF <= sums.len()
-    };
-    SCALES.into_iter().find(|scale| fits(*scale)).unwrap_or(100)
 }
 
 /// How far from the top each box's sum reaches; what has no room is cut off.
@@ -171,23 +146,15 @@ fn stopped(page: &mut String, glance: &Glance) -> fmt::Result {
 
 /// The colours with their names, and what each adds up to.
 fn legend(page: &mut String, glance: &Glance) -> fmt::Result {
-    let sum = |ns: &[u64]| ns.iter().fold(0u64, |sum, ns| sum.saturating_add(*ns));
-    let all = sum(&glance.lived_ns).max(1);
-    let are_named = glance.bands.iter().any(|band| matches!(band.what, Doing::Lock(..)));
     write!(page, "<ul class=bands>")?;
     for (nth, Band { what, ns }) in glance.bands.iter().enumerate() {
-        let share = sum(ns) as f64 / all as f64;
+        let share = glance.share(ns);
         if share == 0.0 {
             continue;
         }
         let name = match what {
             Doing::Lock(_, label) => format!("waited for {}", link(label)),
-            // No wait of a deadlock ends, so that none of its locks is among the worst.
-            Doing::OtherLocks if !are_named => "waited for locks".to_owned(),
-            Doing::OtherLocks => "waited for other locks".to_owned(),
-            Doing::Withheld => "kept from work".to_owned(),
-            Doing::Ran => "ran or did I/O".to_owned(),
-            Doing::Idle => "idle".to_owned(),
+            _ => glance.words(what).to_owned(),
         };
         let class = class(what);
         write!(
@@ -225,9 +192,8 @@ pub(super) fn address(label: &str) -> String {
 /// A lock's name that leads there.
 fn link(label: &str) -> String {
     let address = address(label);
-    // The class says little to those who know the name; the rest of the page has it.
-    let short = label.split_once(" (").map_or(label, |(name, _)| name);
-    let (label, short) = (escape(label), names(short));
+    // The rest of the page has the class.
+    let (label, short) = (escape(label), names(short_label(label)));
     format!(
         "<a class=of-lock href=\"{address}\" data-lock=\"{label}\" title=\"{label}\">{short}</a>"
     )
@@ -325,7 +291,7 @@ mod tests {
         let band = |what, ns: [u64; 2]| Band { what, ns: ns.to_vec() };
         let bands = vec![band(Doing::Ran, [3, 1]), band(Doing::Idle, [97, 99])];
         let glance = Glance { lived_ns: vec![100, 100], bands, ..Glance::default() };
-        assert_eq!(scale(&glance), 5);
+        assert_eq!(glance.scale(), 5);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use tyrion_model::units;
 /// Names are not longer than this.
 const NAME: usize = 32;
 /// From little to much.
-const BARS: [char; heat::LEVELS] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+pub(super) const BARS: [char; heat::LEVELS] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 impl Page {
     pub(super) fn timeline(&mut self, timeline: &Timeline) {
