@@ -52,6 +52,7 @@ mod report;
 mod reporting;
 mod rotation;
 mod sampling;
+mod schemas;
 mod sql;
 mod streams;
 mod structure;

@@ -12,6 +12,7 @@ pub mod receiver;
 mod records;
 mod refusing;
 mod report;
+mod schemas;
 mod source;
 mod tools;
 mod trace;
@@ -80,9 +81,11 @@ pub fn run<A: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = A>) ->
     output(tyrion().args(arguments))
 }
 
-/// Runs a command to its end.
+/// Runs a command to its end. What Tyrion prints as JSON must be as its schema says.
 pub fn output(command: &mut Command) -> Output {
-    command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"))
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    schemas::check(command, &output);
+    output
 }
 
 /// Runs a command that must succeed: its stdout.

@@ -22,6 +22,7 @@ mod rendered;
 mod report;
 mod sample;
 mod sample_filter;
+mod schema;
 mod sections;
 mod session;
 #[cfg(test)]
@@ -109,6 +110,8 @@ pub enum Command {
     AgentPath(agent_path::AgentPathArgs),
     /// Write the Java library with which programs name what they do
     ApiJar(api_jar::ApiJarArgs),
+    /// Print what the fields of JSON outputs are, as JSON Schemas
+    Schema(schema::SchemaArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
     /// Print the manual page
@@ -138,6 +141,7 @@ pub fn run(command: Command) -> CommandResult {
         Command::Status(args) => attach::status(args),
         Command::AgentPath(args) => agent_path::run(args),
         Command::ApiJar(args) => api_jar::run(args),
+        Command::Schema(args) => schema::run(args),
         Command::Completions(args) => completions::run(args),
         Command::Man => man::run(),
     }

@@ -20,6 +20,7 @@ use crate::{
     outcome::{CommandResult, Failure, tell, tell_step},
     signals::{Interrupts, is_interrupted},
 };
+pub use answer::Document;
 use clap::Args;
 use std::{
     borrow::Cow,

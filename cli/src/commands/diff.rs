@@ -12,15 +12,21 @@ use crate::{
     progress,
 };
 use clap::{Args, ValueEnum};
+use serde::Serialize;
 use std::path::PathBuf;
 use tyrion_model::{aggregate::Aggregate, filter::Kinds, units::counted};
 use tyrion_report::{
     Findings, ReportOptions,
-    diff::{Document, DumpDiff, Matching, Pair, Per, SCHEMA, Terms, dump_diff, dump_view, view},
+    diff::{
+        Document, DumpDiff, DumpDocument, Matching, Pair, Per, SCHEMA, Terms, dump_diff, dump_view,
+        view,
+    },
     find,
     render::{json::escaped, text},
     work_bytes,
 };
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// What to compare, and how.
 #[derive(Args, Debug)]
@@ -179,14 +185,16 @@ fn write(args: &DiffArgs, pair: &Pair<'_>, options: &ReportOptions) -> Result<()
     let diff = diff.map_err(|error| Failure::new(error.to_string()))?;
     let target = args.output.as_deref().map_or(OutputTarget::Stdout, OutputTarget::of);
     let text = if args.json {
-        let tyrion = env!("CARGO_PKG_VERSION");
-        let json = serde_json::to_string_pretty(&Document { tyrion, schema: SCHEMA, diff: &diff });
-        let json = json.map_err(|error| Failure::new(error.to_string()))?;
-        escaped(&json).into_owned() + "\n"
+        json(&Document { tyrion: VERSION, schema: SCHEMA, diff: &diff })?
     } else {
         text::view(&view(&diff), &target.style())
     };
     target.write(|out| out.write_all(text.as_bytes()))
+}
+
+fn json(document: &impl Serialize) -> Result<String, Failure> {
+    let json = serde_json::to_string_pretty(document);
+    Ok(escaped(&json.map_err(|error| Failure::new(error.to_string()))?).into_owned() + "\n")
 }
 
 /// What changed between series of thread dumps.
@@ -196,8 +204,7 @@ fn write_dumps(args: &DiffArgs, diff: &DumpDiff) -> Result<(), Failure> {
     }
     let target = args.output.as_deref().map_or(OutputTarget::Stdout, OutputTarget::of);
     let text = if args.json {
-        let json = serde_json::to_string_pretty(diff);
-        escaped(&json.map_err(|error| Failure::new(error.to_string()))?).into_owned() + "\n"
+        json(&DumpDocument { tyrion: VERSION, schema: SCHEMA, diff })?
     } else {
         text::view(&dump_view(diff, args.top), &target.style())
     };

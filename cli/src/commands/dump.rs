@@ -1,6 +1,7 @@
 //! `tyrion dump`: a log's records, one a line.
 
 mod collections;
+pub mod fields;
 mod holder;
 pub mod pending;
 pub mod record;
@@ -22,8 +23,8 @@ use crate::{
     terminal::{EscapingWriter, Printable},
 };
 use clap::Args;
+use fields::{About, Fold, Record, Thread, ThreadName, Wait, WaitedFor, Who};
 use record::{JsonRecord, Long};
-use serde_json::{Value, json};
 use std::{
     collections::HashMap,
     io::{self, BufWriter, Write},
@@ -133,20 +134,20 @@ impl LockWords {
     }
 }
 
-/// Adds what the program calls a lock, if that is known, to a record.
-fn add_name(mut record: Value, lock_name: &str) -> Value {
-    if !lock_name.is_empty() {
-        record["lock_name"] = json!(lock_name);
-    }
-    record
+/// A name, if there is one.
+fn known(name: &str) -> Option<&str> {
+    Some(name).filter(|name| !name.is_empty())
 }
 
-/// Adds what the program said that a thread was doing, if it did, to a record.
-fn add_group(mut record: Value, group: Option<&String>) -> Value {
-    if let Some(group) = group {
-        record["group"] = json!(group);
+impl SiteWords {
+    fn fields(&self) -> WaitedFor<'_> {
+        WaitedFor {
+            kind: self.kind.name(),
+            lock: &self.lock.id,
+            lock_class: &self.lock.class,
+            lock_name: known(&self.lock.name),
+        }
     }
-    record
 }
 
 struct Dump<'a> {
@@ -186,6 +187,9 @@ impl<'a> Dump<'a> {
     }
 
     fn all(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        if self.json {
+            JsonRecord::short(&Record::Dump(About::default())).write(out)?;
+        }
         self.threads(out)?;
         self.collections(out)?;
         for chunk in self.log.event_chunks() {
@@ -235,11 +239,10 @@ impl<'a> Dump<'a> {
                     let is_virtual = flags & thread_flag::VIRTUAL != 0;
                     let (name, group) = (log.text(name), log.text(group));
                     if self.json {
-                        let record = json!({
-                            "record": "thread", "thread_id": id, "java_id": java_id,
-                            "name": name, "group": group, "daemon": daemon, "virtual": is_virtual,
-                        });
-                        writeln!(out, "{record}")?;
+                        let (name, group) = (&*name, &*group);
+                        let thread =
+                            Thread { thread_id: id, java_id, name, group, daemon, is_virtual };
+                        JsonRecord::short(&Record::Thread(thread)).write(out)?;
                     } else {
                         let kind = if is_virtual { " virtual" } else { "" };
                         let daemon = if daemon { " daemon" } else { "" };
@@ -254,10 +257,8 @@ impl<'a> Dump<'a> {
                     let at_ns = self.since_start(at_ns);
                     let name = log.text(name);
                     if self.json {
-                        let record = json!({
-                            "record": "thread-name", "thread_id": id, "at_ns": at_ns, "name": name,
-                        });
-                        writeln!(out, "{record}")?;
+                        let renamed = ThreadName { thread_id: id, at_ns, name: &name };
+                        JsonRecord::short(&Record::ThreadName(renamed)).write(out)?;
                     } else {
                         let name = harmless::name(&name);
                         writeln!(out, "renamed +{} {id} {name:?}", seconds(at_ns))?;
@@ -279,14 +280,19 @@ impl<'a> Dump<'a> {
         let start_ns = self.since_start(event.start_ns);
         let Some(site) = self.site(event.site) else { return Ok(()) };
         if self.json {
-            let record = json!({
-                "record": "wait", "start_ns": start_ns, "wait_ns": event.wait_ns(),
-                "thread": thread.0, "thread_id": event.thread, "kind": site.kind.name(),
-                "lock": site.lock.id, "lock_class": site.lock.class,
-                "outcome": event.outcome.name(), "owner": owner.map(|owner| json!(owner.0)),
-                "parks": event.parks, "stack": null,
+            let group = self.names.group(site.stack);
+            let record = Record::Wait(Wait {
+                start_ns,
+                wait_ns: event.wait_ns(),
+                who: Who { thread: &thread.0, thread_id: event.thread },
+                lock: site.fields(),
+                outcome: event.outcome.name(),
+                owner: owner.as_ref().map(|owner| &*owner.0),
+                parks: event.parks,
+                stack: (),
+                group: group.as_deref(),
             });
-            return self.write_site(out, record, &site);
+            return self.write_with_stack(out, &record, site.stack);
         }
         write!(
             out,
@@ -318,14 +324,20 @@ impl<'a> Dump<'a> {
         let last_ns = self.since_start(cell.last_ns);
         let Some(site) = self.site(cell.site) else { return Ok(()) };
         if self.json {
-            let record = json!({
-                "record": "fold", "first_ns": first_ns, "last_ns": last_ns,
-                "count": cell.count, "wait_ns": cell.sum_ns, "max_ns": cell.max_ns,
-                "log2_histogram": cell.histogram.to_vec(),
-                "thread": thread.0, "thread_id": cell.thread, "kind": site.kind.name(),
-                "lock": site.lock.id, "lock_class": site.lock.class, "stack": null,
+            let group = self.names.group(site.stack);
+            let record = Record::Fold(Fold {
+                first_ns,
+                last_ns,
+                count: cell.count,
+                wait_ns: cell.sum_ns,
+                max_ns: cell.max_ns,
+                log2_histogram: &cell.histogram,
+                who: Who { thread: &thread.0, thread_id: cell.thread },
+                lock: site.fields(),
+                stack: (),
+                group: group.as_deref(),
             });
-            return self.write_site(out, record, &site);
+            return self.write_with_stack(out, &record, site.stack);
         }
         write!(
             out,
@@ -342,11 +354,14 @@ impl<'a> Dump<'a> {
         self.end_with_stack(out, site.stack)
     }
 
-    /// Writes a record of a site in JSON, with what it has for being of one.
-    fn write_site(&self, out: &mut dyn Write, record: Value, site: &SiteWords) -> io::Result<()> {
-        let record = add_group(record, self.names.group(site.stack).as_ref());
-        let fields = add_name(record, &site.lock.name);
-        JsonRecord { fields, long: [("stack", Long::Stack(&self.stacks, site.stack))] }.write(out)
+    /// Writes a record in JSON, with its stack.
+    fn write_with_stack(
+        &self,
+        out: &mut dyn Write,
+        record: &Record<'_>,
+        stack: u32,
+    ) -> io::Result<()> {
+        JsonRecord::new(record, [("stack", Long::Stack(&self.stacks, stack))]).write(out)
     }
 
     /// Ends a line with a stack.

@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod documented;
 mod dumps;
+mod fields;
 mod questions;
 mod record_filter;
 mod sampling;
@@ -20,9 +21,10 @@ use crate::{
 };
 use clap::Args;
 use dumps::DumpFacts;
+pub use fields::Document;
 use questions::Questions;
 use sampling::SampleSums;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use std::{
     borrow::Cow,
     fmt::Write as _,
@@ -31,14 +33,18 @@ use std::{
     path::PathBuf,
 };
 use trace::TraceSums;
-use tyrion_formats::{Lacks, ModeSpan, OptionChange, Recording, ShortWaits, event_log};
+use tyrion_formats::{Lacks, Recording, ShortWaits, event_log};
 use tyrion_model::{
     aggregate::{Aggregate, aggregate, work_bytes},
     filter::{Filter, Kinds},
     harmless, units,
 };
 use tyrion_report::{Collections, OwnCpu};
-use tyrion_wire::{WaitKind, header::RecordingState, slot::Pending};
+use tyrion_wire::{
+    WaitKind,
+    header::RecordingState,
+    slot::{Pending, Tally},
+};
 use walks::Walks;
 
 /// So many pauses are listed.
@@ -204,114 +210,99 @@ pub(super) fn printed(logs: &[Recording; 1], filter: &Filter, json: bool) -> Str
 }
 
 fn to_json(out: &mut dyn Write, log: &Recording, found: &LogContents) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, &json_of(log, found))?;
+    serde_json::to_writer_pretty(&mut *out, &json_of(log, found)?)?;
     out.write_all(b"\n")
 }
 
-/// The JSON, which `docs/info.md` describes.
-fn json_of(log: &Recording, found: &LogContents) -> Value {
+/// The JSON, its fields in the order of their names.
+fn json_of(log: &Recording, found: &LogContents) -> serde_json::Result<Value> {
     let (facts, sums) = (log.facts(), &found.sums);
-    let contention = sums.contention();
-    let (contentions, wait_ns) = contention.total();
-    let Lacks { waits, times, durations, threads, .. } = facts.lacks;
-    let known_count = |count: u64| (!waits).then_some(count);
-    let known_ns = |ns: u64| (!waits && !durations).then_some(ns);
-    let kinds: Map<String, Value> = WaitKind::ALL
-        .into_iter()
-        .map(|kind| {
-            let totals = sums.kind(kind);
-            let (count, wait_ns) = totals.total();
-            let value = json!({
-                "count": known_count(count), "wait_ns": known_ns(wait_ns),
-                "recorded": totals.recorded, "folded": known_count(totals.folded),
-                "contention": kind.is_contention(),
-            });
-            (kind.name().to_owned(), value)
-        })
-        .collect();
-    let (tally, other) = log.tallies();
-    let callbacks = |tally: tyrion_wire::slot::Tally| {
-        json!({
-            "ended": tally.ended, "recorded": tally.recorded, "folded": tally.folded,
-            "dropped": tally.dropped,
-        })
-    };
-    let metadata: Map<String, Value> =
-        facts.metadata.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
-    let mut report = json!({
-        "schema": 1,
-        "tyrion": env!("CARGO_PKG_VERSION"),
-        "log": log.name(),
-        "format": facts.format,
-        "version": facts.version,
-        "pid": log.known_pid(),
-        "state": facts.state.name(),
-        "continued": facts.continued,
-        "complete": facts.state == RecordingState::Closed && sums.damage.is_empty(),
-        "start": log.known_start_wall_ns().map(units::utc),
-        "start_wall_ns": log.known_start_wall_ns(),
-        "duration_ns": log.known_duration_ns(),
-        "threshold_ns": log.known_threshold_ns(),
-        "depth": facts.depth,
-        "metadata": metadata,
-        "totals": {
-            "contentions": known_count(contentions),
-            "wait_ns": known_ns(wait_ns),
-            "folded": known_count(contention.folded),
-            "dropped": tally.dropped,
-        },
-        "kinds": kinds,
-        "callbacks": { "contention": callbacks(tally), "other": callbacks(other) },
-        "events": sums.events,
-        "bytes_per_event": found.bytes_per_event(),
-        "file_bytes": log.file_len(),
-        "threads": (!threads).then_some(sums.profile.threads.len()),
-        "waiting": (!times && !waits).then(|| {
-            json!({ "contention": found.waiting.contention, "idle": found.waiting.idle })
-        }),
-        "damage": sums.damage.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "notes": sums.notes.lines(),
-        "lacks": facts.lacks.names(),
+    let Lacks { waits, times, threads, .. } = facts.lacks;
+    let (contention, other) = log.tallies();
+    let since_start = |ns: u64| ns - log.start_ns();
+    let spans = log.mode_spans();
+    let mode_spans = spans.iter().map(|part| fields::ModeSpan {
+        start_ns: since_start(part.span.start),
+        duration_ns: part.span.end - part.span.start,
+        mode: &part.mode,
     });
-    let span = |part: &ModeSpan| {
-        json!({
-            "start_ns": part.span.start - log.start_ns(),
-            "duration_ns": part.span.end - part.span.start,
-            "mode": part.mode,
-        })
-    };
-    let pause = |pause: &Range<u64>| {
-        json!({
-            "start_ns": pause.start - log.start_ns(),
-            "duration_ns": pause.end - pause.start,
-        })
-    };
-    report["pauses"] = log.pauses().iter().map(pause).collect();
-    report["collections"] = json!(collections(log));
-    report["own_cpu"] = json!(own_cpu(log));
-    report["walks"] = json!(Walks::of(log));
-    report["holders"] = json!(Questions::of(log));
-    report["mode_spans"] = log.mode_spans().iter().map(span).collect();
-    report["option_changes"] = log.option_changes().iter().map(|of| changed(log, of)).collect();
-    if let Some(traced) = &found.traced {
-        report["trace"] = traced.to_json();
-    }
-    if let Some(sampled) = &found.sampled {
-        report["sampling"] = sampled.to_json();
-    }
-    if found.lacks_waits() {
+    let pauses = log.pauses().into_iter().map(|pause| fields::Pause {
+        start_ns: since_start(pause.start),
+        duration_ns: pause.end - pause.start,
+    });
+    let changes = log.option_changes();
+    let option_changes = changes.iter().map(|change| fields::OptionChange {
+        start_ns: since_start(change.from_ns),
+        option: &change.key,
+        value: &change.value,
+    });
+    let waiting =
+        fields::Waiting { contention: found.waiting.contention, idle: found.waiting.idle };
+    serde_json::to_value(Document {
+        made: fields::Made::default(),
+        log: log.name(),
+        format: facts.format,
+        version: facts.version,
+        pid: log.known_pid(),
+        state: facts.state.name(),
+        continued: facts.continued,
+        complete: facts.state == RecordingState::Closed && sums.damage.is_empty(),
+        start: log.known_start_wall_ns().map(units::utc),
+        start_wall_ns: log.known_start_wall_ns(),
+        duration_ns: log.known_duration_ns(),
+        threshold_ns: log.known_threshold_ns(),
+        depth: facts.depth,
+        metadata: facts.metadata.iter().map(|(key, value)| (&**key, &**value)).collect(),
         // What is not known is no zero.
-        report["totals"] = Value::Null;
-    }
-    report
+        totals: (!found.lacks_waits()).then(|| totals(log, sums)),
+        kinds: WaitKind::ALL.into_iter().map(|it| (it.name(), kind(log, sums, it))).collect(),
+        callbacks: fields::Callbacks { contention: tally(contention), other: tally(other) },
+        events: sums.events,
+        bytes_per_event: found.bytes_per_event(),
+        file_bytes: log.file_len(),
+        threads: (!threads).then_some(sums.profile.threads.len()),
+        waiting: (!times && !waits).then_some(waiting),
+        damage: sums.damage.iter().map(ToString::to_string).collect(),
+        notes: sums.notes.lines(),
+        lacks: facts.lacks.names(),
+        pauses: pauses.collect(),
+        collections: collections(log),
+        own_cpu: own_cpu(log),
+        walks: Walks::of(log),
+        holders: Questions::of(log),
+        mode_spans: mode_spans.collect(),
+        option_changes: option_changes.collect(),
+        trace: found.traced.as_ref().map(TraceSums::fields),
+        sampling: found.sampled.as_ref().map(SampleSums::fields),
+    })
 }
 
-fn changed(log: &Recording, change: &OptionChange<'_>) -> Value {
-    json!({
-        "start_ns": change.from_ns - log.start_ns(),
-        "option": change.key,
-        "value": change.value,
-    })
+/// Numbers and durations, as far as the log tells them.
+fn known_of(log: &Recording, count: u64, wait_ns: u64) -> (Option<u64>, Option<u64>) {
+    let Lacks { waits, durations, .. } = log.facts().lacks;
+    ((!waits).then_some(count), (!waits && !durations).then_some(wait_ns))
+}
+
+fn totals(log: &Recording, sums: &Aggregate) -> fields::Totals {
+    let contention = sums.contention();
+    let (count, wait_ns) = contention.total();
+    let (contentions, wait_ns) = known_of(log, count, wait_ns);
+    let (folded, _) = known_of(log, contention.folded, 0);
+    fields::Totals { contentions, wait_ns, folded, dropped: log.tallies().0.dropped }
+}
+
+fn kind(log: &Recording, sums: &Aggregate, kind: WaitKind) -> fields::Kind {
+    let totals = sums.kind(kind);
+    let (count, wait_ns) = totals.total();
+    let (count, wait_ns) = known_of(log, count, wait_ns);
+    let (folded, _) = known_of(log, totals.folded, 0);
+    let (recorded, contention) = (totals.recorded, kind.is_contention());
+    fields::Kind { count, wait_ns, recorded, folded, contention }
+}
+
+fn tally(of: Tally) -> fields::Tally {
+    let Tally { ended, recorded, folded, dropped, .. } = of;
+    fields::Tally { ended, recorded, folded, dropped }
 }
 
 fn to_text(log: &Recording, found: &LogContents) -> String {

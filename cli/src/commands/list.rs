@@ -5,10 +5,11 @@ use crate::{
         names::{RunningJvm, running_jvms},
         process::glance::{Glance, glance},
     },
-    outcome::{CommandResult, print, tell},
+    outcome::{CommandResult, Failure, print, tell},
 };
 use clap::Args;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::HashMap;
 use tyrion_model::harmless;
 
@@ -17,6 +18,36 @@ const USERS: &str = "/etc/passwd";
 /// What stands for what is not known.
 const UNKNOWN: &str = "?";
 const HEAD: [&str; 6] = ["PID", "USER", "JDK", "WHERE", "RECORDED", "PROGRAM"];
+
+/// What `tyrion list --json` prints.
+#[derive(Serialize, JsonSchema)]
+pub struct Document {
+    /// The JVMs.
+    jvms: Vec<Jvm>,
+    /// The version of what this is: 1.
+    schema: u32,
+    /// The version of Tyrion that wrote this.
+    tyrion: &'static str,
+}
+
+/// A JVM.
+#[derive(Serialize, JsonSchema)]
+struct Jvm {
+    /// Whether it has the agent. `null` if that is not known.
+    has_agent: Option<bool>,
+    /// Whether it is in a container.
+    in_container: bool,
+    /// Its version. `null` if that is not known.
+    jdk: Option<String>,
+    /// The log that is open, as the JVM calls it. `null` if there is none, or it is not known.
+    log: Option<String>,
+    /// Its process id.
+    pid: u32,
+    /// Main class or jar.
+    program: String,
+    /// The user that it runs as. `null` if that is not known.
+    user_id: Option<u32>,
+}
 
 /// Whether JSON is wanted.
 #[derive(Args, Debug)]
@@ -38,9 +69,10 @@ pub struct ListArgs {
 pub fn run(args: ListArgs) -> CommandResult {
     let jvms = jvms();
     if args.json {
-        let jvms: Vec<Value> = jvms.iter().map(|(jvm, seen)| as_json(jvm, seen)).collect();
-        let all = json!({ "schema": 1, "tyrion": env!("CARGO_PKG_VERSION"), "jvms": jvms });
-        return print(format!("{all:#}\n"));
+        let jvms = jvms.iter().map(|(jvm, seen)| as_json(jvm, seen)).collect();
+        let all = Document { jvms, schema: 1, tyrion: env!("CARGO_PKG_VERSION") };
+        let all = serde_json::to_string_pretty(&all);
+        return print(all.map_err(|error| Failure::new(error.to_string()))? + "\n");
     }
     if jvms.is_empty() {
         tell("no JVM is running, as far as can be seen from here");
@@ -63,16 +95,17 @@ fn shown(jvms: &[(RunningJvm, Glance)]) -> String {
     if rows.is_empty() { String::new() } else { table(&rows) }
 }
 
-fn as_json(jvm: &RunningJvm, seen: &Glance) -> Value {
-    json!({
-        "pid": jvm.pid,
-        "program": harmless::name(&jvm.program),
-        "user_id": seen.uid,
-        "jdk": seen.jdk,
-        "in_container": seen.in_container,
-        "has_agent": seen.has_agent,
-        "log": seen.log.as_ref().map(|log| harmless::name(&log.to_string_lossy()).into_owned()),
-    })
+fn as_json(jvm: &RunningJvm, seen: &Glance) -> Jvm {
+    let log = seen.log.as_ref();
+    Jvm {
+        has_agent: seen.has_agent,
+        in_container: seen.in_container,
+        jdk: seen.jdk.clone(),
+        log: log.map(|log| harmless::name(&log.to_string_lossy()).into_owned()),
+        pid: jvm.pid,
+        program: harmless::name(&jvm.program).into_owned(),
+        user_id: seen.uid,
+    }
 }
 
 fn row(jvm: &RunningJvm, seen: &Glance, users: &HashMap<u32, String>) -> [String; 6] {
@@ -146,7 +179,7 @@ PID   USER  JDK     WHERE      RECORDED       PROGRAM
 ";
         assert_eq!(text, expected);
         let known = as_json(&jvm, &seen);
-        assert_eq!((&known["pid"], &known["log"]), (&json!(4711), &json!("/tmp/shop.log")));
-        assert!(as_json(&jvm, &Glance::default())["has_agent"].is_null());
+        assert_eq!((known.pid, known.log.as_deref()), (4711, Some("/tmp/shop.log")));
+        assert_eq!(as_json(&jvm, &Glance::default()).has_agent, None);
     }
 }

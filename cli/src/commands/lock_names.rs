@@ -1,8 +1,7 @@
 //! Names of locks, those of the records of trace mode too, and which of them a
 //! filter wants.
 
-use super::cache::Cache;
-use serde_json::{Value, json};
+use super::{cache::Cache, dump::fields::TakenLock};
 use std::{borrow::Cow, cell::RefCell, collections::HashMap, rc::Rc};
 use tyrion_formats::{Recording, UNKNOWN};
 use tyrion_model::{
@@ -54,15 +53,16 @@ pub struct NamedLock {
 }
 
 impl NamedLock {
-    /// Adds what there is to say of it to a record.
-    pub fn add_to(&self, mut record: Value) -> Value {
-        record["kind"] = json!(self.site.kind_name());
-        record["lock"] = json!(self.id());
-        record["lock_name"] = json!(*self.name);
-        record["lock_class"] = json!(*self.class);
-        record["hash"] = json!((self.hash != 0).then_some(self.hash));
-        record["at"] = json!(self.site.at);
-        record
+    /// What there is to say of it in a record.
+    pub fn fields(&self) -> TakenLock<'_> {
+        TakenLock {
+            kind: self.site.kind_name(),
+            lock: self.id(),
+            lock_name: &self.name,
+            lock_class: &self.class,
+            hash: (self.hash != 0).then_some(self.hash),
+            at: &self.site.at,
+        }
     }
 
     /// `java.lang.Object#7`.

@@ -260,7 +260,8 @@ fn a_group_may_have_any_name() {
     let text = dumped(&log, &all(), false);
     assert!(text.ends_with(" count=0 [group a___[31mb]\n"), "{text:?}");
     assert_eq!(text.lines().count(), 1);
-    let json: serde_json::Value = serde_json::from_str(&dumped(&log, &all(), true)).unwrap();
+    let lines = dumped(&log, &all(), true);
+    let json: serde_json::Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
     assert_eq!(json["group"], "a\r\n\x1b[31mb");
 }
 

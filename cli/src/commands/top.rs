@@ -22,6 +22,7 @@ use draw::{NO_LOCKS, Status};
 use frame::{Detail, TopFrame, ViewOptions};
 use keys::{Action, App, View};
 use look::LiveView;
+pub use once::Document;
 use ratatui::crossterm::event;
 use screen::Screen;
 use std::{

@@ -16,6 +16,7 @@ use crate::{
 use clap::Args;
 use rayon::prelude::*;
 use regex::Regex;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::PathBuf;
 use tyrion_model::{
@@ -94,8 +95,8 @@ pub struct WhatifArgs {
 const SCHEMA: u32 = 1;
 
 /// The answer.
-#[derive(Debug, Default, Serialize)]
-struct Document {
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct Document {
     /// The version that predicted.
     tyrion: &'static str,
     /// The version of what this document describes: 1.
@@ -114,7 +115,7 @@ struct Document {
 }
 
 /// A lock at which something may be gained: what is predicted if it were free.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 struct Candidate {
     /// The locks.
     lock: LockRef,
@@ -134,7 +135,7 @@ struct Candidate {
 const MOST_CANDIDATES: usize = 20;
 
 /// A change for which there is no prediction.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 struct Refusal {
     /// The change, as in `predictions`.
     change: String,

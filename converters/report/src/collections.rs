@@ -1,11 +1,12 @@
 //! What the JVM's garbage collector took of the time.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tyrion_formats::Recording;
 use tyrion_model::{filter::Window, units};
 
 /// The pauses in which the garbage collector had all threads stopped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Collections {
     /// How many there were.
     pub count: u64,

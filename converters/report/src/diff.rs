@@ -20,7 +20,7 @@ pub use answer::{
     Amount, Change, Diff, Document, LockAmount, LockChange, PlaceChange, Presence, SCHEMA, Side,
     StackChange,
 };
-pub use dumps::{DumpChange, DumpDiff, dump_diff, dump_view};
+pub use dumps::{DumpChange, DumpDiff, DumpDocument, dump_diff, dump_view};
 pub use matching::Matching;
 pub use rates::{Measure, Per};
 pub use scaled::scaled;

@@ -1,7 +1,10 @@
 //! How the report shall answer.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 /// How sections shall answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ReportOptions {
     /// At most so many rows in each table, and entries in each list; 0 for all.
     pub top: usize,
@@ -11,8 +14,10 @@ pub struct ReportOptions {
     /// near miss.
     pub near_ns: u64,
     /// Whether they are looked for, which takes time.
+    #[serde(skip)]
     pub near_misses: bool,
     /// Whether it is predicted what changes of locks would gain, which takes time, too.
+    #[serde(skip)]
     pub what_if: bool,
     /// At most so many lines of source code; 0 for all.
     pub lines: usize,
@@ -30,10 +35,12 @@ pub struct ReportOptions {
     pub interval_ns: u64,
     /// Whether the first of them begins with the time that the filter asks for,
     /// and not with the first log.
+    #[serde(skip)]
     pub interval_from_since: bool,
     /// Whether trees show what took no time, too.
     pub zero: bool,
     /// Whether text shows what matters most, and says how to see the rest.
+    #[serde(skip)]
     pub brief: bool,
 }
 

@@ -1,11 +1,12 @@
 //! What the agent took of the CPU time of the program that it recorded.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tyrion_model::units;
 use tyrion_wire::cost;
 
 /// The agent's part of the program's CPU time while recording was on, as it measured itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct OwnCpu {
     /// `own_ns` as a share of `process_ns`; `null` if that is 0.
     pub share: Option<f64>,

@@ -17,6 +17,8 @@ pub struct Section {
     pub about: About,
     /// Whether a brief report shows it.
     pub in_brief: InBrief,
+    /// What its answer is in the JSON: [`schema_of`](crate::render::json::schema_of) the type.
+    pub schema: fn(&mut schemars::SchemaGenerator) -> schemars::Schema,
     /// Answers it.
     pub answer: fn(&Findings<'_>, &ReportOptions) -> Answer,
 }

@@ -1,10 +1,11 @@
 //! Predictions, as JSON and as text for people.
 
 use crate::interval::Interval;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How a prediction was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// The recording was replayed with the change.
@@ -18,7 +19,7 @@ pub enum Method {
 }
 
 /// The predicted effect of a change.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Prediction {
     /// The change: `free`, `hold /2`, `stripes 4`, `read-write`.
     pub change: String,
@@ -61,7 +62,7 @@ pub struct Prediction {
 }
 
 /// The predicted effect of a change on the threads of one name.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ThreadGain {
     /// Their name, `http-*` for names that differ in the number at the end.
     pub threads: String,
@@ -72,7 +73,7 @@ pub struct ThreadGain {
 }
 
 /// The predicted effect of a change of one lock object alone.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ObjectGain {
     /// Its identity in the log.
     pub id: u32,

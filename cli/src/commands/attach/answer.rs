@@ -5,11 +5,43 @@ use crate::{
     outcome::{self, CommandResult},
     shell,
 };
-use serde_json::{Map, Value, json};
-use std::path::Path;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::{collections::BTreeMap, path::Path};
 use tyrion_model::{harmless, units};
 use tyrion_report::{OwnCpu, render::json as escape};
 use tyrion_wire::header::RecordingState;
+
+/// What `--json` of `tyrion status`, `attach` and `stop` prints.
+#[derive(Serialize, JsonSchema)]
+pub struct Document<'a> {
+    /// What the agent answers: `state`, `log`, `mode` and what else there is to tell.
+    #[serde(flatten)]
+    answer: BTreeMap<&'a str, AnswerValue<'a>>,
+    /// The path of the log on this side. Missing if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log_here: Option<String>,
+    /// The agent's part of the program's CPU time. Missing if it does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    own_cpu: Option<OwnCpu>,
+    /// The version of what this is: 1.
+    schema: u32,
+    /// The version of Tyrion that wrote this.
+    tyrion: &'static str,
+}
+
+/// What an agent answers to one question.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum AnswerValue<'a> {
+    /// A number; if the name ends in `_ns`, a duration.
+    Number(u64),
+    /// Anything else.
+    Text(&'a str),
+}
+
+/// What is no answer of the agent's.
+const OURS: [&str; 4] = ["schema", "tyrion", "own_cpu", "log_here"];
 
 /// What is printed as text, in this order; all of it is in the JSON.
 const SHOWN: [&str; 7] =
@@ -35,21 +67,21 @@ pub(super) fn print(pid: u32, answer: &AgentReply, here: &Path, as_json: bool) -
 
 fn in_json(answer: &AgentReply, here: &Path, own: Option<OwnCpu>) -> String {
     let is_of_own = |key: &str| own.is_some() && key.starts_with(OWN_CPU);
-    let mut object = Map::new();
-    for (key, value) in answer.iter().filter(|(key, _)| !is_of_own(key)) {
-        let number = value.parse::<u64>().map(|number| json!(number));
-        object.insert(key.clone(), number.unwrap_or_else(|_| json!(value)));
-    }
-    // Ours at last, whatever the answer says.
-    object.insert("schema".to_owned(), json!(1));
-    object.insert("tyrion".to_owned(), json!(env!("CARGO_PKG_VERSION")));
-    if let Some(own) = own {
-        object.insert("own_cpu".to_owned(), json!(own));
-    }
-    if !here.as_os_str().is_empty() {
-        object.insert("log_here".to_owned(), json!(here.to_string_lossy()));
-    }
-    format!("{}\n", escape::escaped(&Value::Object(object).to_string()))
+    // Ours count, whatever the answer says.
+    let is_ours = |key: &str| OURS.contains(&key);
+    let told = answer.iter().filter(|(key, _)| !is_of_own(key) && !is_ours(key));
+    let value = |value: &'_ str| value.parse().map(AnswerValue::Number).ok();
+    let told = told.map(|(key, text)| (&**key, value(text).unwrap_or(AnswerValue::Text(text))));
+    let document = Document {
+        answer: told.collect(),
+        log_here: (!here.as_os_str().is_empty()).then(|| here.to_string_lossy().into_owned()),
+        own_cpu: own,
+        schema: 1,
+        tyrion: env!("CARGO_PKG_VERSION"),
+    };
+    // All of it are names and numbers, which cannot fail.
+    let value = serde_json::to_value(&document).unwrap_or_default();
+    format!("{}\n", escape::escaped(&value.to_string()))
 }
 
 fn in_text(pid: u32, answer: &AgentReply, here: &Path, own: Option<OwnCpu>) -> String {
@@ -120,8 +152,8 @@ next          tyrion top 7, tyrion stop 7, tyrion report '/tmp/a b.log'
     #[test]
     fn json_has_a_schema_whatever_the_agent_says() {
         let text = in_json(&reply(&[("state", "paused"), ("schema", "99")]), Path::new(""), None);
-        let object: Value = serde_json::from_str(&text).unwrap_or_default();
-        assert_eq!((&object["schema"], &object["state"]), (&json!(1), &json!("paused")));
+        let object: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+        assert_eq!((&object["schema"], &object["state"]), (&1.into(), &"paused".into()));
         assert_eq!(object["tyrion"], env!("CARGO_PKG_VERSION"));
     }
 }

@@ -1,7 +1,11 @@
 //! Pauses of the garbage collector as `dump` prints them.
 
-use super::{Dump, seconds};
-use serde_json::json;
+use super::{
+    Dump,
+    fields::{Collection, Record},
+    record::JsonRecord,
+    seconds,
+};
 use std::io::{self, Write};
 use tyrion_model::units;
 
@@ -15,10 +19,8 @@ impl Dump<'_> {
             }
             let start_ns = self.since_start(collection.start_ns);
             if self.json {
-                let record = json!({
-                    "record": "collection", "start_ns": start_ns, "pause_ns": pause_ns,
-                });
-                writeln!(out, "{record}")?;
+                let record = Record::Collection(Collection { start_ns, pause_ns });
+                JsonRecord::short(&record).write(out)?;
             } else {
                 writeln!(out, "gc      +{} {}", seconds(start_ns), units::duration(pause_ns))?;
             }

@@ -1,11 +1,11 @@
 //! What owners of locks did while others waited, as `dump` prints it.
 
 use super::{
-    Dump, add_name,
+    Dump,
+    fields::{self, Record, Waiter, Who},
     record::{JsonRecord, Long},
     seconds,
 };
-use serde_json::json;
 use std::io::{self, Write};
 use tyrion_formats::Noted;
 use tyrion_model::{harmless, units};
@@ -33,20 +33,21 @@ impl Dump<'_> {
         let state = ThreadState::from_code(holder.state).unwrap_or(ThreadState::Other);
         let is_free = holder.owner == id::UNKNOWN && holder.state == FREE;
         if self.json {
-            let record = json!({
-                "record": "holder", "at_ns": at_ns, "stands_for_ns": holder.stands_for_ns,
-                "state": if is_free { "free" } else { state.name() }, "frames_above": holder.above,
-                "thread": owner.0, "thread_id": holder.owner,
-                "waiter": waiter.0, "waiter_id": answered.thread, "kind": site.kind.name(),
-                "lock": site.lock.id, "lock_class": site.lock.class,
-                "stack": null, "waiter_stack": null,
+            let record = Record::Holder(fields::Holder {
+                at_ns,
+                stands_for_ns: holder.stands_for_ns,
+                state: if is_free { "free" } else { state.name() },
+                frames_above: holder.above,
+                who: Who { thread: &owner.0, thread_id: holder.owner },
+                waiter: Waiter { waiter: &waiter.0, waiter_id: answered.thread, waiter_stack: () },
+                lock: site.fields(),
+                stack: (),
             });
-            let fields = add_name(record, &site.lock.name);
             let long = [
                 ("stack", Long::Stack(&self.stacks, holder.stack)),
                 ("waiter_stack", Long::Stack(&self.stacks, site.stack)),
             ];
-            return JsonRecord { fields, long }.write(out);
+            return JsonRecord::new(&record, long).write(out);
         }
         let who = match holder.owner {
             id::UNKNOWN if is_free => "nobody".to_owned(),

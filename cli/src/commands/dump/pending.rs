@@ -1,7 +1,8 @@
 //! Waits that had not ended.
 
 use super::{
-    add_group, add_name,
+    fields::{self, Record, WaitedFor, Who},
+    known,
     record::{JsonRecord, Long},
     seconds,
 };
@@ -9,7 +10,6 @@ use crate::commands::{
     lock_names::{lock_name, shown_lock},
     rendered::StackList,
 };
-use serde_json::json;
 use tyrion_formats::Recording;
 use tyrion_model::{describe::Names, harmless, units};
 use tyrion_wire::{def::id, slot::Pending};
@@ -22,17 +22,24 @@ pub fn record<'r>(
 ) -> JsonRecord<'r, 1> {
     let names = Names(log);
     let owner = (pending.owner != id::UNKNOWN).then(|| names.thread(pending.owner));
-    let record = json!({
-        "record": "pending", "start_ns": pending.start_ns.saturating_sub(log.start_ns()),
-        "waited_ns": log.end_ns().saturating_sub(pending.start_ns),
-        "thread": names.thread(pending.thread), "thread_id": pending.thread,
-        "kind": pending.kind.name(),
-        "lock": names.lock(pending.lock), "lock_class": names.lock_class(pending.lock),
-        "owner": owner, "stack": null,
+    let (thread, name) = (names.thread(pending.thread), lock_name(log, pending.lock));
+    let (lock, class) = (names.lock(pending.lock), names.lock_class(pending.lock));
+    let group = names.group(pending.stack);
+    let record = Record::Pending(fields::Pending {
+        start_ns: pending.start_ns.saturating_sub(log.start_ns()),
+        waited_ns: log.end_ns().saturating_sub(pending.start_ns),
+        who: Who { thread: &thread, thread_id: pending.thread },
+        lock: WaitedFor {
+            kind: pending.kind.name(),
+            lock: &lock,
+            lock_class: &class,
+            lock_name: known(&name),
+        },
+        owner: owner.as_deref(),
+        stack: (),
+        group: group.as_deref(),
     });
-    let record = add_name(record, &lock_name(log, pending.lock));
-    let fields = add_group(record, names.group(pending.stack).as_ref());
-    JsonRecord { fields, long: [("stack", Long::Stack(stacks, pending.stack))] }
+    JsonRecord::new(&record, [("stack", Long::Stack(stacks, pending.stack))])
 }
 
 /// A wait as text, without its stack, which follows.

@@ -1,8 +1,12 @@
 //! Records in JSON, whose long parts are rendered while they are written.
 
-use crate::commands::{lock_names::LockNames, rendered::StackList};
+use super::fields::Record;
+use crate::commands::{
+    lock_names::{LockNames, NamedLock},
+    rendered::StackList,
+};
 use serde::{Serialize, Serializer, ser::SerializeMap};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::io::{self, BufWriter, Write};
 use tyrion_wire::trace::HeldList;
 
@@ -22,7 +26,9 @@ impl Serialize for Long<'_> {
             Long::Stack(stacks, stack) => stacks.serialize(to, *stack),
             Long::Frame(frame) => to.collect_seq([frame]),
             Long::Locks(lock_names, locks) => {
-                to.collect_seq(locks.iter().map(|held| lock_names.lock(held).add_to(json!({}))))
+                let fields =
+                    |lock: NamedLock| serde_json::to_value(lock.fields()).unwrap_or_default();
+                to.collect_seq(locks.iter().map(|held| fields(lock_names.lock(held))))
             }
         }
     }
@@ -31,11 +37,24 @@ impl Serialize for Long<'_> {
 /// An object in JSON. Its long parts stand in place of fields of the same names,
 /// so that all are in the order of the others.
 pub struct JsonRecord<'r, const N: usize> {
-    pub fields: Value,
-    pub long: [(&'static str, Long<'r>); N],
+    fields: Value,
+    long: [(&'static str, Long<'r>); N],
 }
 
-impl<const N: usize> JsonRecord<'_, N> {
+impl<'r> JsonRecord<'r, 0> {
+    /// A record without long parts.
+    pub fn short(record: &Record<'_>) -> JsonRecord<'r, 0> {
+        JsonRecord::new(record, [])
+    }
+}
+
+impl<'r, const N: usize> JsonRecord<'r, N> {
+    /// A record whose fields of these names are long.
+    pub fn new(record: &Record<'_>, long: [(&'static str, Long<'r>); N]) -> JsonRecord<'r, N> {
+        // All of it are names and numbers, which cannot fail.
+        JsonRecord { fields: serde_json::to_value(record).unwrap_or_default(), long }
+    }
+
     /// Writes it on a line of its own.
     ///
     /// # Errors

@@ -1,22 +1,39 @@
 //! The records of sampling.
 
 use super::{
-    Dump, add_name,
-    record::{JsonRecord, Long},
-    seconds,
+    Dump,
+    fields::{self, Record, Who},
+    known, seconds,
 };
-use serde_json::json;
 use std::io::{self, Write};
 use tyrion_formats::Noted;
 use tyrion_model::{harmless, units};
 use tyrion_wire::{WaitKind, def::id, sample::Sample};
+
+/// Who asked for what was seen.
+#[derive(Clone, Copy)]
+pub(super) enum Called {
+    /// Nobody.
+    Sample,
+    /// The program.
+    Snapshot,
+}
+
+impl Called {
+    fn name(self) -> &'static str {
+        match self {
+            Called::Sample => "sample",
+            Called::Snapshot => "snapshot",
+        }
+    }
+}
 
 impl Dump<'_> {
     /// What a thread was seen doing.
     pub(super) fn sample(
         &mut self,
         out: &mut dyn Write,
-        called: &str,
+        called: Called,
         sampled: &Noted<Sample>,
     ) -> io::Result<()> {
         if !self.wants_sample(sampled) {
@@ -30,22 +47,33 @@ impl Dump<'_> {
         let kind = sampled.kind().map(WaitKind::name);
         let lock = (sample.lock != id::UNKNOWN).then(|| self.lock(sample.lock));
         if self.json {
-            let record = json!({
-                "record": called, "at_ns": at_ns, "thread": thread.0, "thread_id": sampled.thread,
-                "state": state, "shown_as": shown_as, "wall_ns": sample.wall_ns, "cpu_ns": sample.cpu_ns,
-                "count": sample.count, "kind": kind,
-                "lock": lock.as_ref().map(|lock| &lock.id),
-                "lock_class": lock.as_ref().map(|lock| &lock.class),
-                "owner": owner.as_ref().map(|owner| &owner.0), "stack": null,
-                "group": self.names.group(sample.stack),
-            });
-            let fields = add_name(record, lock.as_ref().map_or("", |lock| &lock.name));
-            let stack = Long::Stack(&self.stacks, sample.stack);
-            return JsonRecord { fields, long: [("stack", stack)] }.write(out);
+            let group = self.names.group(sample.stack);
+            let fields = fields::Sample {
+                at_ns,
+                who: Who { thread: &thread.0, thread_id: sampled.thread },
+                state,
+                shown_as,
+                wall_ns: sample.wall_ns,
+                cpu_ns: sample.cpu_ns,
+                count: sample.count,
+                kind,
+                lock: lock.as_ref().map(|lock| &*lock.id),
+                lock_class: lock.as_ref().map(|lock| &*lock.class),
+                lock_name: lock.as_ref().and_then(|lock| known(&lock.name)),
+                owner: owner.as_ref().map(|owner| &*owner.0),
+                stack: (),
+                group: group.as_deref(),
+            };
+            let record = match called {
+                Called::Sample => Record::Sample(fields),
+                Called::Snapshot => Record::Snapshot(fields),
+            };
+            return self.write_with_stack(out, &record, sample.stack);
         }
         write!(
             out,
-            "{called:<7} +{} {} {state}{} {:?} cpu={} count={}",
+            "{:<7} +{} {} {state}{} {:?} cpu={} count={}",
+            called.name(),
             seconds(at_ns),
             units::duration(sample.wall_ns),
             if shown_as == state { String::new() } else { format!(" ({shown_as})") },

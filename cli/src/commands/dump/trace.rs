@@ -2,11 +2,12 @@
 
 use super::{
     Dump,
+    fields::{self, Acquisitions, Estimated, Record, Statistic, Waiter, Who},
     record::{JsonRecord, Long},
+    sample::Called,
     seconds,
 };
 use crate::commands::lock_names::{any_of, held};
-use serde_json::json;
 use std::io::{self, Write};
 use tyrion_formats::{Note, Noted};
 use tyrion_model::{harmless, units};
@@ -31,8 +32,10 @@ impl Dump<'_> {
     /// A record among the waits.
     pub(super) fn note(&mut self, out: &mut dyn Write, noted: &Noted<Note<'_>>) -> io::Result<()> {
         match noted.record {
-            Note::Sample(sample) => self.sample(out, "sample", &noted.with(sample)),
-            Note::Snapshot(snapshot) => self.sample(out, "snapshot", &noted.with(snapshot.into())),
+            Note::Sample(sample) => self.sample(out, Called::Sample, &noted.with(sample)),
+            Note::Snapshot(snapshot) => {
+                self.sample(out, Called::Snapshot, &noted.with(snapshot.into()))
+            }
             Note::Wake(wake) => self.wake(out, &noted.with(wake)),
             Note::Holder(holder) => self.holder(out, &noted.with(holder)),
             _ if !self.window.holds(noted.at_ns) => Ok(()),
@@ -54,13 +57,17 @@ impl Dump<'_> {
         }
         let thread = self.thread(moment.thread);
         if self.json {
-            let record = json!({
-                "record": "hold", "released_ns": moment.at_ns, "hold_ns": hold_ns,
-                "thread": thread.0, "thread_id": moment.thread, "first": hold.is_first(),
-                "stack": null, "stack_taken": hold.stack != 0,
+            let record = Record::Hold(fields::Hold {
+                released_ns: moment.at_ns,
+                hold_ns,
+                who: Who { thread: &thread.0, thread_id: moment.thread },
+                lock: lock.fields(),
+                first: hold.is_first(),
+                stack: (),
+                stack_taken: hold.stack != 0,
             });
             let long = [("stack", self.stack_or(hold.stack, &lock.site.at))];
-            return JsonRecord { fields: lock.add_to(record), long }.write(out);
+            return JsonRecord::new(&record, long).write(out);
         }
         write!(
             out,
@@ -103,11 +110,12 @@ impl Dump<'_> {
         }
         let thread = self.thread(moment.thread);
         if self.json {
-            let record = json!({
-                "record": "instance", "thread": thread.0, "thread_id": moment.thread,
-                "shared": instance.shared,
+            let record = Record::Instance(fields::Instance {
+                who: Who { thread: &thread.0, thread_id: moment.thread },
+                lock: lock.fields(),
+                shared: instance.shared,
             });
-            return writeln!(out, "{}", lock.add_to(record));
+            return JsonRecord::short(&record).write(out);
         }
         let taken = if instance.shared { "taken by a further thread" } else { "first taken" };
         writeln!(
@@ -134,18 +142,23 @@ impl Dump<'_> {
         let Some(site) = self.site(blame.site) else { return Ok(()) };
         if self.json {
             let at = (blame.place != id::UNKNOWN).then(|| self.lock_names.site(blame.place));
-            let fields = json!({
-                "record": "blame", "released_ns": moment.at_ns, "blamed_ns": blame.charged_ns,
-                "thread": holder.0, "thread_id": moment.thread,
-                "waiter": waiter.0, "waiter_id": blame.waiter, "kind": site.kind.name(),
-                "lock": site.lock.id, "lock_name": site.lock.name, "lock_class": site.lock.class,
-                "at": at.as_ref().map(|place| &place.at), "stack": null, "waiter_stack": null,
+            let record = Record::Blame(fields::Blame {
+                released_ns: moment.at_ns,
+                blamed_ns: blame.charged_ns,
+                who: Who { thread: &holder.0, thread_id: moment.thread },
+                waiter: Waiter { waiter: &waiter.0, waiter_id: blame.waiter, waiter_stack: () },
+                kind: site.kind.name(),
+                lock: &site.lock.id,
+                lock_name: &site.lock.name,
+                lock_class: &site.lock.class,
+                at: at.as_ref().map(|place| &*place.at),
+                stack: (),
             });
             let long = [
                 ("stack", Long::Stack(&self.stacks, blame.stack)),
                 ("waiter_stack", Long::Stack(&self.stacks, site.stack)),
             ];
-            return JsonRecord { fields, long }.write(out);
+            return JsonRecord::new(&record, long).write(out);
         }
         write!(
             out,
@@ -175,19 +188,20 @@ impl Dump<'_> {
         }
         let thread = self.thread(moment.thread);
         if self.json {
-            let mut record = json!({
-                "record": "nest", "at_ns": moment.at_ns,
-                "thread": thread.0, "thread_id": moment.thread,
-                "stack": null, "stack_taken": nest.stack != 0, "outer": null,
+            let record = Record::Nest(fields::Nest {
+                at_ns: moment.at_ns,
+                who: Who { thread: &thread.0, thread_id: moment.thread },
+                lock: inner.fields(),
+                stack: (),
+                stack_taken: nest.stack != 0,
+                outer: (),
+                tried: nest.is_tried().then_some(true),
             });
-            if nest.is_tried() {
-                record["tried"] = json!(true);
-            }
             let long = [
                 ("stack", self.stack_or(nest.stack, &inner.site.at)),
                 ("outer", Long::Locks(&self.lock_names, nest.outer)),
             ];
-            return JsonRecord { fields: inner.add_to(record), long }.write(out);
+            return JsonRecord::new(&record, long).write(out);
         }
         write!(
             out,
@@ -222,19 +236,24 @@ impl Dump<'_> {
         let measured = cell.first_count.saturating_add(cell.sampled_count);
         let bursts = cell.bursts.filter(|it| *it != Bursts::default());
         if self.json {
-            let mut record = json!({
-                "record": "acquisitions", "acquisitions": cell.acquisitions,
-                "reentrant": cell.reentrant, "failed": cell.failed,
-                "hold_ns": hold_ns, "measured": measured, "max_hold_ns": cell.max_ns,
-                "first": cell.first_count, "first_ns": cell.first_ns,
-                "sampled": cell.sampled_count, "sampled_ns": cell.sampled_ns,
-                "unidentified": cell.unidentified, "log2_histogram": cell.histogram.to_vec(),
-                "thread": thread.0, "thread_id": cell.thread,
+            let record = Record::Acquisitions(Acquisitions {
+                acquisitions: cell.acquisitions,
+                reentrant: cell.reentrant,
+                failed: cell.failed,
+                hold_ns,
+                measured,
+                max_hold_ns: cell.max_ns,
+                first: cell.first_count,
+                first_ns: cell.first_ns,
+                sampled: cell.sampled_count,
+                sampled_ns: cell.sampled_ns,
+                unidentified: cell.unidentified,
+                log2_histogram: &cell.histogram,
+                who: Who { thread: &thread.0, thread_id: cell.thread },
+                lock: lock.fields(),
+                estimated: bursts.as_ref().map(Estimated::of),
             });
-            if let (Some(bursts), Some(fields)) = (&bursts, record.as_object_mut()) {
-                fields.extend(estimated(bursts).map(|(name, it)| (name.to_owned(), json!(it))));
-            }
-            return writeln!(out, "{}", lock.add_to(record));
+            return JsonRecord::short(&record).write(out);
         }
         write!(
             out,
@@ -255,7 +274,7 @@ impl Dump<'_> {
                 write!(out, " {what}={count}")?;
             }
         }
-        for (what, count) in bursts.iter().flat_map(estimated) {
+        for (what, count) in bursts.iter().flat_map(|bursts| Estimated::of(bursts).named()) {
             if count != 0 {
                 write!(out, " {what}={count}")?;
             }
@@ -267,8 +286,8 @@ impl Dump<'_> {
     pub(super) fn statistics(&mut self, out: &mut dyn Write) -> io::Result<()> {
         for (key, value) in self.log.statistics() {
             if self.json {
-                let record = json!({ "record": "statistic", "key": key, "value": value });
-                writeln!(out, "{record}")?;
+                let record = Record::Statistic(Statistic { key: &key, value });
+                JsonRecord::short(&record).write(out)?;
             } else {
                 writeln!(out, "number  {}={value}", harmless::name(&key))?;
             }
@@ -277,13 +296,26 @@ impl Dump<'_> {
     }
 }
 
-/// What is told of an estimate: how much of the numbers it is, and its standard errors.
-fn estimated(bursts: &Bursts) -> [(&'static str, u64); 5] {
-    [
-        ("bursts", bursts.count),
-        ("uncounted", bursts.uncounted),
-        ("acquisitions_error", bursts.uncounted_error),
-        ("uncounted_reentrant", bursts.uncounted_reentrant),
-        ("reentrant_error", bursts.reentrant_error),
-    ]
+impl Estimated {
+    /// How much of the numbers is estimated, and its standard errors.
+    fn of(bursts: &Bursts) -> Estimated {
+        Estimated {
+            bursts: bursts.count,
+            uncounted: bursts.uncounted,
+            acquisitions_error: bursts.uncounted_error,
+            uncounted_reentrant: bursts.uncounted_reentrant,
+            reentrant_error: bursts.reentrant_error,
+        }
+    }
+
+    /// The same by name.
+    fn named(&self) -> [(&'static str, u64); 5] {
+        [
+            ("bursts", self.bursts),
+            ("uncounted", self.uncounted),
+            ("acquisitions_error", self.acquisitions_error),
+            ("uncounted_reentrant", self.uncounted_reentrant),
+            ("reentrant_error", self.reentrant_error),
+        ]
+    }
 }

@@ -1,11 +1,11 @@
 //! Who ended waits, as `dump` prints it.
 
 use super::{
-    Dump, add_name,
+    Dump,
+    fields::{self, Record, Waiter, Who},
     record::{JsonRecord, Long},
     seconds,
 };
-use serde_json::json;
 use std::io::{self, Write};
 use tyrion_formats::Noted;
 use tyrion_model::{harmless, units};
@@ -24,19 +24,21 @@ impl Dump<'_> {
         let at_ns = self.since_start(woken.woken_ns());
         let Some(site) = self.site(wake.site) else { return Ok(()) };
         if self.json {
-            let record = json!({
-                "record": "wake", "at_ns": at_ns, "wait_ns": wake.wait_ns, "late_ns": wake.late_ns,
-                "thread": waker.0, "thread_id": wake.waker,
-                "waiter": waiter.0, "waiter_id": woken.thread, "kind": site.kind.name(),
-                "lock": site.lock.id, "lock_class": site.lock.class,
-                "stack": null, "stack_taken": wake.stack != id::EMPTY_STACK, "waiter_stack": null,
+            let record = Record::Wake(fields::Wake {
+                at_ns,
+                wait_ns: wake.wait_ns,
+                late_ns: wake.late_ns,
+                who: Who { thread: &waker.0, thread_id: wake.waker },
+                waiter: Waiter { waiter: &waiter.0, waiter_id: woken.thread, waiter_stack: () },
+                lock: site.fields(),
+                stack: (),
+                stack_taken: wake.stack != id::EMPTY_STACK,
             });
-            let fields = add_name(record, &site.lock.name);
             let long = [
                 ("stack", Long::Stack(&self.stacks, wake.stack)),
                 ("waiter_stack", Long::Stack(&self.stacks, site.stack)),
             ];
-            return JsonRecord { fields, long }.write(out);
+            return JsonRecord::new(&record, long).write(out);
         }
         write!(
             out,

@@ -1,12 +1,13 @@
 //! How often the agent looked at the owners of locks.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tyrion_formats::Recording;
 use tyrion_model::units;
 use tyrion_wire::holder;
 
 /// Questions about the owners of locks.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 pub struct Questions {
     /// How many owners the agent asked for their stacks.
     asked: u64,

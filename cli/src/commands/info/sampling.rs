@@ -1,10 +1,9 @@
 //! What `tyrion info` tells of samples: as they were recorded, idle threads in
 //! whatever state they were.
 
-use super::record_filter::RecordFilter;
+use super::{fields, record_filter::RecordFilter};
 use crate::commands::sample_filter::SampleFilter;
 use rayon::prelude::*;
-use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     fmt::{self, Write},
@@ -57,13 +56,13 @@ impl SampleCounts {
         self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
     }
 
-    fn to_json(self, lacks_durations: bool) -> Value {
+    fn fields(self, lacks_durations: bool) -> fields::Samples {
         let known_ns = |ns: u64| (!lacks_durations).then_some(ns);
-        json!({
-            "samples": self.samples,
-            "wall_ns": known_ns(self.wall_ns),
-            "cpu_ns": known_ns(self.cpu_ns),
-        })
+        fields::Samples {
+            samples: self.samples,
+            wall_ns: known_ns(self.wall_ns),
+            cpu_ns: known_ns(self.cpu_ns),
+        }
     }
 }
 
@@ -172,27 +171,24 @@ impl SampleRecords {
 
 impl SampleSums {
     /// The object `sampling` of the JSON.
-    pub fn to_json(&self) -> Value {
-        let statistic = |key: &str| self.statistics.get(key);
+    pub fn fields(&self) -> fields::Sampling<'_> {
+        let statistic = |key: &str| self.statistics.get(key).copied();
         let seen = &self.seen;
-        let known_ns = |ns: u64| (!self.lacks_durations).then_some(ns);
-        json!({
-            "period_ns": self.period_ns,
-            "threads_regex": self.threads_regex,
-            "snapshots": statistic(SNAPSHOTS),
-            "records": self.records,
-            "lost_records": statistic(LOST),
-            "stack_walks": statistic(WALKS),
-            "unseen_stacks": statistic(UNSEEN),
-            "snapshots_put_off": statistic(PUT_OFF),
-            "own_cost_ns": statistic(OWN),
-            "samples": seen.all.samples,
-            "wall_ns": known_ns(seen.all.wall_ns),
-            "cpu_ns": known_ns(seen.all.cpu_ns),
-            "states": by_name(&seen.states, ThreadState::name, self.lacks_durations),
-            "shown_as": by_name(&seen.shown_as, State::name, self.lacks_durations),
-            "threads": seen.threads,
-        })
+        fields::Sampling {
+            period_ns: self.period_ns,
+            threads_regex: self.threads_regex.as_deref(),
+            snapshots: statistic(SNAPSHOTS),
+            records: self.records,
+            lost_records: statistic(LOST),
+            stack_walks: statistic(WALKS),
+            unseen_stacks: statistic(UNSEEN),
+            snapshots_put_off: statistic(PUT_OFF),
+            own_cost_ns: statistic(OWN),
+            all: seen.all.fields(self.lacks_durations),
+            states: by_name(&seen.states, ThreadState::name, self.lacks_durations),
+            shown_as: by_name(&seen.shown_as, State::name, self.lacks_durations),
+            threads: seen.threads,
+        }
     }
 
     /// The row of the text report.
@@ -252,8 +248,6 @@ fn by_name<S: Copy>(
     states: &BTreeMap<S, SampleCounts>,
     name: fn(S) -> &'static str,
     lacks_durations: bool,
-) -> Value {
-    let states =
-        states.iter().map(|(&state, sums)| (name(state).to_owned(), sums.to_json(lacks_durations)));
-    Value::Object(states.collect())
+) -> BTreeMap<&'static str, fields::Samples> {
+    states.iter().map(|(&state, sums)| (name(state), sums.fields(lacks_durations))).collect()
 }

@@ -2,10 +2,9 @@
 
 mod found;
 
-use super::is_imported;
+use super::{fields, is_imported};
 use crate::commands::lock_names::LockNames;
 use found::{InstanceCounts, TraceRecords};
-use serde_json::{Map, Value, json};
 use std::{
     collections::BTreeMap,
     fmt::{self, Write},
@@ -122,35 +121,30 @@ pub fn sum(
 
 impl TraceSums {
     /// The object `trace` of the JSON.
-    pub fn to_json(&self) -> Value {
-        let statistic = |key: &str| self.statistics.get(key);
-        let to_map = |list: Vec<(&str, u64)>| -> Map<String, Value> {
-            list.into_iter().map(|(key, value)| (key.to_owned(), json!(value))).collect()
-        };
-        let blame = self.blamed.map(|(count, sum)| json!({ "count": count, "blamed_ns": sum }));
-        let instances = self.instances.as_ref().map(|instances| {
-            json!({
-                "one_thread": instances.alone,
-                "several_threads": instances.shared,
-                "virtual_threads_only": instances.virtual_threads,
-                "unidentified_acquisitions": self.unidentified,
-            })
+    pub fn fields(&self) -> fields::Trace<'_> {
+        let statistic = |key: &str| self.statistics.get(key).copied();
+        let instances = self.instances.as_ref().map(|instances| fields::Instances {
+            one_thread: instances.alone,
+            several_threads: instances.shared,
+            virtual_threads_only: instances.virtual_threads,
+            unidentified_acquisitions: self.unidentified,
         });
-        json!({
-            "records": self.records,
-            "hold": hold_text(self.hold),
-            "taken": self.taken.as_ref().map(|taken| taken.to_json(self.hold)),
-            "blame": blame,
-            "instances": instances,
-            "nesting_pairs": self.nesting,
-            "instrumented": {
-                "classes": statistic("instrumented.classes"),
-                "methods": statistic("instrumented.methods"),
+        let blame = |(count, blamed_ns)| fields::BlameTotals { count, blamed_ns };
+        fields::Trace {
+            records: self.records,
+            hold: hold_text(self.hold),
+            taken: self.taken.map(|taken| taken.fields(self.hold)),
+            blame: self.blamed.map(blame),
+            instances,
+            nesting_pairs: self.nesting,
+            instrumented: fields::Instrumented {
+                classes: statistic("instrumented.classes"),
+                methods: statistic("instrumented.methods"),
             },
-            "left_alone": to_map(self.left()),
-            "own_cost_ns": to_map(self.own_cost()),
-            "statistics": self.statistics,
-        })
+            left_alone: self.left().into_iter().collect(),
+            own_cost_ns: self.own_cost().into_iter().collect(),
+            statistics: &self.statistics,
+        }
     }
 
     /// Methods that were left alone, by reason.
@@ -298,14 +292,19 @@ impl AcquisitionTotals {
         ))
     }
 
-    fn to_json(self, hold: HoldMode) -> Value {
-        json!({
-            "acquisitions": self.acquisitions, "uncounted": self.uncounted,
-            "acquisitions_error": self.acquisitions_error,
-            "reentrant": self.reentrant, "reentrant_error": self.reentrant_error,
-            "failed": self.failed, "hold_ns": self.hold_ns, "measured": self.measured,
-            "longest_hold_ns": self.longest_ns, "hold_is_exact": hold == HoldMode::All,
-        })
+    fn fields(self, hold: HoldMode) -> fields::Taken {
+        fields::Taken {
+            acquisitions: self.acquisitions,
+            uncounted: self.uncounted,
+            acquisitions_error: self.acquisitions_error,
+            reentrant: self.reentrant,
+            reentrant_error: self.reentrant_error,
+            failed: self.failed,
+            hold_ns: self.hold_ns,
+            measured: self.measured,
+            longest_hold_ns: self.longest_ns,
+            hold_is_exact: hold == HoldMode::All,
+        }
     }
 }
 

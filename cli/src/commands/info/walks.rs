@@ -1,12 +1,13 @@
 //! How the agent found the stacks of threads.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tyrion_formats::Recording;
 use tyrion_model::units;
 use tyrion_wire::walks;
 
 /// How many stacks were found in which way.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 pub struct Walks {
     /// How many stacks the agent walked itself.
     own: u64,

@@ -10,6 +10,7 @@ pub use detail::{Detail, DetailSubject, StackRow, detail};
 pub use learn::learn;
 pub use merge::frame;
 use regex::Regex;
+use schemars::JsonSchema;
 use serde::Serialize;
 use tyrion_formats::{Recording, UNKNOWN, WaitSite};
 use tyrion_model::{
@@ -20,7 +21,7 @@ use tyrion_model::{
 use tyrion_wire::{WaitKind, slot::Pending};
 
 /// A lock, or all locks of a class that the program calls the same.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct LockKey {
     /// What the program calls it; may be empty.
     pub name: String,
@@ -39,7 +40,7 @@ impl LockKey {
 }
 
 /// A thread.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct ThreadName {
     /// Its name.
     pub name: String,
@@ -55,12 +56,13 @@ impl ThreadName {
 }
 
 /// Locks of one class and name, or one lock, by the kind of wait.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TopLock {
     /// The lock.
     pub lock: LockKey,
     /// The kind of wait.
     #[serde(serialize_with = "kind_name")]
+    #[schemars(with = "&str")]
     pub kind: WaitKind,
     /// How many locks were waited for; 0 if only acquisitions were seen.
     pub instances: u64,
@@ -75,7 +77,7 @@ pub struct TopLock {
 }
 
 /// A thread that waited.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ThreadRow {
     /// The thread.
     pub thread: ThreadName,
@@ -85,13 +87,14 @@ pub struct ThreadRow {
     pub lock: Option<LockKey>,
     /// The kind of that wait.
     #[serde(serialize_with = "some_kind_name")]
+    #[schemars(with = "Option<&str>")]
     pub kind: Option<WaitKind>,
     #[serde(flatten)]
     pub taken: Option<RowAcquisitions>,
 }
 
 /// Waits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct RowWaits {
     /// How many waits ended.
     pub waits: u64,
@@ -110,7 +113,7 @@ pub struct RowWaits {
 }
 
 /// Acquisitions of a row, in trace mode.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct RowAcquisitions {
     /// In trace mode: acquisitions per second, without reentrant ones. `null` if none was
     /// counted in the window; not all code counts them.
@@ -139,7 +142,7 @@ pub struct ViewOptions {
 }
 
 /// A look at the window.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct TopFrame {
     /// How long the window is.
     pub window_ns: u64,

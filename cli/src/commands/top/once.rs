@@ -5,14 +5,15 @@ use super::{
     draw::{Coverage, Status, aligned},
     frame::{RowWaits, ThreadRow, TopFrame, TopLock},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write;
 use tyrion_model::{harmless, units};
 use tyrion_report::{OwnCpu, render::json::escaped};
 
 /// A frame, as `--json` prints it. The fields are described in docs/top.md.
-#[derive(Serialize)]
-struct FrameJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub struct Document<'a> {
     /// 1. It changes when a field is renamed, removed or means something else.
     schema: u32,
     /// The version of Tyrion that wrote this.
@@ -49,7 +50,7 @@ struct FrameJson<'a> {
 /// # Errors
 /// When a number is none that JSON knows.
 pub fn json(frame: &TopFrame, status: &Status, top: usize) -> Result<String, serde_json::Error> {
-    let printed = FrameJson {
+    let printed = Document {
         schema: 1,
         tyrion: env!("CARGO_PKG_VERSION"),
         log: &status.log,

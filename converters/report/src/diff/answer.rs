@@ -2,6 +2,7 @@
 
 use super::{Measure, Per, is_endless, rates::Denominators};
 use crate::{Findings, conditions::Figures, findings::LockRef, sections::sampled::NO_LOCKS};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use tyrion_formats::Recording;
 
@@ -10,7 +11,7 @@ use tyrion_formats::Recording;
 pub const SCHEMA: u32 = 1;
 
 /// What `tyrion diff --json` prints. `docs/diff.md` tells what every field means.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Document<'d> {
     /// The version that compared.
     pub tyrion: &'static str,
@@ -22,7 +23,7 @@ pub struct Document<'d> {
 }
 
 /// What changed from some recordings to others.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Diff {
     /// What fields with `rate` in their names are per.
     pub per: Per,
@@ -61,7 +62,7 @@ pub struct Diff {
 }
 
 /// One side of the comparison.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Side {
     /// The logs, as the user named them.
     pub logs: Vec<String>,
@@ -85,7 +86,7 @@ pub struct Side {
 }
 
 /// How something changed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Change<T> {
     /// Whether it is there on both sides.
     pub state: Presence,
@@ -97,6 +98,7 @@ pub struct Change<T> {
     /// below that with a fraction. `null` if the acquisitions of the lock are not known, or if
     /// `contentions` are compared.
     #[serde(serialize_with = "rounded")]
+    #[schemars(with = "Option<f64>")]
     pub change_rate_ns: Option<f64>,
     /// By how much the number of waits per second, or acquisition, changed. `null` if the
     /// acquisitions of the lock are not known.
@@ -107,7 +109,7 @@ pub struct Change<T> {
 }
 
 /// Whether something is there on both sides.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Presence {
     /// It is.
@@ -120,7 +122,7 @@ pub enum Presence {
 }
 
 /// Waits.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Amount {
     /// How many waits.
     pub waits: u64,
@@ -134,11 +136,12 @@ pub struct Amount {
     /// How long per second, or acquisition; with a fraction below 1 µs. `null` also if
     /// `contentions` are compared, and so are percentiles.
     #[serde(serialize_with = "rounded")]
+    #[schemars(with = "Option<f64>")]
     pub rate_ns: Option<f64>,
 }
 
 /// What is known of a lock.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct LockAmount {
     /// Its waits.
     #[serde(flatten)]
@@ -158,7 +161,7 @@ pub struct LockAmount {
 }
 
 /// How the waits for the locks of a class and name changed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct LockChange {
     /// The lock. Its `id` is always 0: identities mean nothing in another recording.
     pub lock: LockRef,
@@ -170,7 +173,7 @@ pub struct LockChange {
 }
 
 /// How the waits at a place that are for no lock changed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct PlaceChange {
     /// The method that waits: the innermost one of the program.
     pub place: String,
@@ -180,7 +183,7 @@ pub struct PlaceChange {
 }
 
 /// How the waits in a stack changed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct StackChange {
     /// The innermost frame of the program.
     pub place: String,

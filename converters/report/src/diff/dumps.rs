@@ -6,11 +6,24 @@ use crate::{
     sections::dumps::{DumpFindings, are_dumps, brief, dump_findings},
     view::{Column, Part, Row, Table, TableCell},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// What `tyrion diff --json` prints of thread dumps.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DumpDocument<'d> {
+    /// The version that compared.
+    pub tyrion: &'static str,
+    /// The version of what this is: 1.
+    pub schema: u32,
+    /// What changed.
+    #[serde(flatten)]
+    pub diff: &'d DumpDiff,
+}
+
 /// What changed from one series of dumps to another.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct DumpDiff {
     /// How many dumps there are before.
     pub dumps_before: u64,
@@ -21,7 +34,7 @@ pub struct DumpDiff {
 }
 
 /// How many threads do something before and after.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct DumpChange {
     /// `deadlock`, `lock`, `pool`, `wait`, or `state`.
     pub what: &'static str,

@@ -6,12 +6,13 @@ use crate::{
     conditions::LockFigures,
     sections::contended::{Contended, ContendedLock},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::HashMap;
 use tyrion_formats::Recording;
 
 /// What waits are told for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Per {
     /// Each second that was recorded.
@@ -35,7 +36,7 @@ impl Per {
 }
 
 /// What of waits is compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
     /// How long threads waited.

@@ -1,5 +1,6 @@
 //! The time that logs span, cut into steps, and amounts of time over it.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tyrion_formats::Recording;
 use tyrion_model::filter::Filter;
@@ -11,7 +12,7 @@ const BOXES: u64 = 120;
 
 /// The time that logs span, as far as the filter asks for it. Times on it are
 /// ns after its start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Axis {
     /// Unix time of its start, in ns.
     pub start_wall_ns: u64,

@@ -1,13 +1,14 @@
 //! What logs say of themselves.
 
 use super::found::{Findings, has_modes};
+use schemars::JsonSchema;
 use serde::Serialize;
 use tyrion_formats::{ModeSpan, Recording};
 use tyrion_model::units;
 use tyrion_wire::header::RecordingState;
 
 /// What a log says of itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LogFacts {
     /// Its name as the user gave it.
     pub log: String,
@@ -59,7 +60,7 @@ pub struct LogFacts {
 }
 
 /// A part of a log in which the same was recorded.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ModeRow {
     /// When it begins, in ns since the log began.
     pub start_ns: u64,

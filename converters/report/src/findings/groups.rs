@@ -1,12 +1,13 @@
 //! Locks by class and name, and threads by name: what stays the same from run
 //! to run.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tyrion_model::{harmless, names::lock_called, profile::Profile};
 
 /// A lock as sections name it: a group of locks, or one of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct LockRef {
     /// What the program calls it, `Cache.lock`; empty when that is not known
     /// or says no more than the class.

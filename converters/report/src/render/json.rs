@@ -1,43 +1,84 @@
 //! For machines. `docs/report-json.md` tells what every field means.
 
-use crate::Report;
+use crate::{Report, ReportOptions, SECTIONS, Section, findings::LogFacts};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::{borrow::Cow, fmt::Write};
+use std::{borrow::Cow, collections::BTreeMap, fmt::Write};
 use tyrion_model::harmless;
 
 /// The number of the schema; it grows when a field goes or changes its meaning.
 pub const SCHEMA: u32 = 1;
 
-/// The report as one JSON object.
+/// What `tyrion report --json` prints.
+#[derive(Serialize, JsonSchema)]
+pub struct Document<'r> {
+    /// The version that made the report.
+    tyrion: &'r str,
+    /// The version of what this document describes: 1.
+    schema: u32,
+    /// The logs, in the order given.
+    logs: &'r [LogFacts],
+    /// The options of the sections.
+    options: &'r ReportOptions,
+    /// What a reader should know about how the figures came about.
+    notes: &'r [String],
+    /// What was damaged in the logs.
+    damage: &'r [String],
+    /// The selected sections, by name.
+    #[schemars(schema_with = "sections")]
+    sections: BTreeMap<&'static str, Map<String, Value>>,
+}
+
+/// A section in the report: its answer, and what that lacks.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "it describes what is put together from both")]
+struct Printed<T> {
+    #[serde(flatten)]
+    answer: T,
+    /// What the logs lack for a full answer, and how to record it; empty if nothing is missing.
+    lacking: String,
+}
+
+/// What the answer of a section is in the report.
+pub fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    Printed::<T>::json_schema(generator)
+}
+
+/// Any of the sections.
+fn sections(generator: &mut SchemaGenerator) -> Schema {
+    let schema = |section: &&Section| {
+        let mut schema = (section.schema)(generator);
+        schema.insert("description".to_owned(), section.title.into());
+        (section.name.to_owned(), schema.to_value())
+    };
+    let sections: Map<String, Value> =
+        SECTIONS.iter().collect::<Vec<_>>().iter().map(schema).collect();
+    json_schema!({ "type": "object", "properties": sections })
+}
+
+/// The report as one JSON object, its fields in the order of their names.
 pub fn write(report: &Report) -> String {
-    let sections: Map<String, Value> = report
-        .sections
-        .iter()
-        .map(|shown| {
-            let mut value = match &shown.answer.json {
-                Value::Object(fields) => fields.clone(),
-                Value::Null => Map::new(),
-                other => Map::from_iter([("answer".to_owned(), other.clone())]),
-            };
-            value.insert("lacking".to_owned(), json!(shown.answer.lacking));
-            (shown.section.name.to_owned(), Value::Object(value))
-        })
-        .collect();
-    let options = &report.options;
-    let value = json!({
-        "tyrion": report.version,
-        "schema": SCHEMA,
-        "logs": report.logs,
-        "options": {
-            "top": options.top, "phase_ns": options.phase_ns, "near_ns": options.near_ns,
-            "lines": options.lines, "groups": options.groups, "group_by": options.group_by,
-            "packages": options.packages, "interval_ns": options.interval_ns,
-            "zero": options.zero,
-        },
-        "notes": report.notes,
-        "damage": report.damage,
-        "sections": sections,
+    let sections = report.sections.iter().map(|shown| {
+        let mut value = match &shown.answer.json {
+            Value::Object(fields) => fields.clone(),
+            Value::Null => Map::new(),
+            other => Map::from_iter([("answer".to_owned(), other.clone())]),
+        };
+        value.insert("lacking".to_owned(), json!(shown.answer.lacking));
+        (shown.section.name, value)
     });
+    let document = Document {
+        tyrion: report.version,
+        schema: SCHEMA,
+        logs: &report.logs,
+        options: &report.options,
+        notes: &report.notes,
+        damage: &report.damage,
+        sections: sections.collect(),
+    };
+    // All of it are names and numbers, which cannot fail.
+    let value = serde_json::to_value(&document).unwrap_or_default();
     escaped(&format!("{value:#}\n")).into_owned()
 }
 

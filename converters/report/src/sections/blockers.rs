@@ -13,9 +13,11 @@ use super::{
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::{LockRef, OwnedWait, ThreadBlame},
+    render::json::schema_of,
 };
 use chance::{Chances, Own, error_ns};
 use looked::{AllLooks, is_code_unseen, is_thread_unseen};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::{
     cmp::Reverse,
@@ -33,11 +35,12 @@ pub const SECTION: Section = Section {
     advice: "Shorten what the holder does; the waiter shows where it hurts, not why.",
     about: About::Locks,
     in_brief: InBrief::Always,
+    schema: schema_of::<Blockers>,
     answer,
 };
 
 /// How it is known who held a lock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
     /// In trace mode, waits are charged, possibly in parts, to the threads that released the
@@ -56,7 +59,7 @@ pub enum Source {
 }
 
 /// The answer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Blockers {
     /// How it is known who held a lock.
     pub source: Source,
@@ -90,7 +93,7 @@ pub struct Blockers {
 }
 
 /// Waits of the threads of one group for those of another group, or the same one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ThreadPair {
     /// Who waited: `http-*`.
     pub waiters: String,
@@ -112,7 +115,7 @@ pub struct ThreadPair {
 }
 
 /// The part that belongs to one lock.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct LockShare {
     /// The lock.
     pub lock: LockRef,
@@ -130,7 +133,7 @@ pub struct LockShare {
 }
 
 /// Waits at one place in the code for a holder at another.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct CodePair {
     /// The waits.
     #[serde(flatten)]

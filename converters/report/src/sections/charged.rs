@@ -7,6 +7,7 @@ use crate::{
     findings::{LockRef, names},
     view::{Detail, Row, TableCell},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::{
     cmp::Reverse,
@@ -15,7 +16,7 @@ use std::{
 use tyrion_wire::WaitKind;
 
 /// Waits at a place in the code that are charged to others.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ChargedWaits {
     /// Where the thread waited: the innermost frame outside `java.util.concurrent`.
     pub waiter: String,

@@ -6,9 +6,11 @@ use super::shared::{HotStack, count, cut, mean, nobody_waited, ns, share, share_
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::{Delay, LockRef},
+    render::json::schema_of,
     view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
 use rows::Sides;
+use schemars::JsonSchema;
 use serde::Serialize;
 use tyrion_model::{packages, units};
 use tyrion_wire::WaitKind;
@@ -26,11 +28,12 @@ pub const SECTION: Section = Section {
              running: neither would help.",
     about: About::Locks,
     in_brief: InBrief::InDetail,
+    schema: schema_of::<Contended>,
     answer,
 };
 
 /// The answer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Contended {
     /// All locks together.
     pub totals: ContendedTotals,
@@ -48,7 +51,7 @@ pub struct Contended {
 }
 
 /// All locks together.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ContendedTotals {
     /// How many different locks threads waited for, by class, name and kind.
     pub locks: u64,
@@ -70,7 +73,7 @@ pub struct ContendedTotals {
 }
 
 /// Locks of one class and name, waited for in one way.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ContendedLock {
     /// The lock.
     pub lock: LockRef,
@@ -131,7 +134,7 @@ pub struct ContendedLock {
 }
 
 /// A single lock.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ContendedInstance {
     /// Its identity within its log.
     pub id: u32,

@@ -9,7 +9,9 @@ use super::{estimate, shared::cut};
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::{Histogram, LockRef, life, names},
+    render::json::schema_of,
 };
+use schemars::JsonSchema;
 pub(super) use seen::meanwhile;
 pub use seen::{Meanwhile, SeenHold};
 use serde::Serialize;
@@ -28,11 +30,12 @@ pub const SECTION: Section = Section {
     advice: "Shorten the longest ones of contended locks: move out what needs no lock.",
     about: About::Locks,
     in_brief: InBrief::Never,
+    schema: schema_of::<CriticalSections>,
     answer,
 };
 
 /// Critical sections, of all threads that the filter lets through.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct CriticalSections {
     /// All of them together.
     pub total: Counts,
@@ -57,7 +60,7 @@ pub struct CriticalSections {
 }
 
 /// How often locks were taken, and how long they were held.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(into = "CountsJson")]
 pub struct Counts {
     /// How often, without reentrant acquisitions.
@@ -89,7 +92,7 @@ pub struct Counts {
 }
 
 /// What is told of [`Counts`].
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct CountsJson {
     acquisitions: u64,
     acquisitions_error: u64,
@@ -131,7 +134,7 @@ impl Counts {
 }
 
 /// A place where the program takes a lock.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct SectionPlace {
     /// The place, `com.acme.Cache.get(Cache.java:12)`.
     pub place: String,
@@ -155,7 +158,7 @@ pub struct SectionPlace {
 }
 
 /// A thread that took locks.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Holder {
     /// Its name.
     pub thread: String,
@@ -170,7 +173,7 @@ pub struct Holder {
 }
 
 /// What a thread did at one place.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Own {
     /// The place.
     pub place: String,

@@ -4,8 +4,10 @@ use super::shared::{cut, lacking_singles};
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::Delay,
+    render::json::schema_of,
     view::{Column, Part, Row, Table, TableCell, View},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::{cmp::Reverse, collections::HashMap};
 use tyrion_model::units;
@@ -19,11 +21,12 @@ pub const SECTION: Section = Section {
              first function of your own.",
     about: About::Locks,
     in_brief: InBrief::Never,
+    schema: schema_of::<DelaysAnswer>,
     answer,
 };
 
 /// The answer.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DelaysAnswer {
     /// Shorter waits are not delays. Of several logs, this is the lowest threshold; in each log
     /// its own applies.
@@ -45,7 +48,7 @@ pub struct DelaysAnswer {
 }
 
 /// A function.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DelayedFunction {
     /// Its name with its class, `com.acme.Foo.bar`.
     pub function: String,
@@ -62,7 +65,7 @@ pub struct DelayedFunction {
 }
 
 /// A thread.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DelayedThread {
     /// Its name.
     pub thread: String,

@@ -5,7 +5,8 @@ mod found;
 mod series;
 mod view;
 
-use crate::{About, Answer, Findings, InBrief, ReportOptions, Section};
+use crate::{About, Answer, Findings, InBrief, ReportOptions, Section, render::json::schema_of};
+use schemars::JsonSchema;
 use serde::Serialize;
 pub(crate) use series::brief;
 
@@ -22,6 +23,7 @@ pub const SECTION: Section = Section {
              program up.",
     about: About::Dumps,
     in_brief: InBrief::InDetail,
+    schema: schema_of::<DumpFindings>,
     answer,
 };
 
@@ -29,7 +31,7 @@ pub const SECTION: Section = Section {
 ///
 /// What thread dumps show, of one dump or of a series, in one file or in several. Names of
 /// holders that are inferred say so.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct DumpFindings {
     /// How many dumps.
     pub dumps: u64,
@@ -92,7 +94,7 @@ pub(crate) struct FullGroup {
 }
 
 /// Threads in a state.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct StateRow {
     /// The state.
     pub state: &'static str,
@@ -101,7 +103,7 @@ pub struct StateRow {
 }
 
 /// Threads that wait for each other.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct DumpDeadlock {
     /// The threads: each waits for what the next one has, the last for what the first has.
     pub threads: Vec<DumpWaiter>,
@@ -112,7 +114,7 @@ pub struct DumpDeadlock {
 }
 
 /// A thread that waits for a lock.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct DumpWaiter {
     /// The thread.
     pub thread: String,
@@ -130,7 +132,7 @@ pub struct DumpWaiter {
 }
 
 /// A lock that threads wait for.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct BlockedOn {
     /// The class of the lock.
     pub class: String,
@@ -156,7 +158,7 @@ pub struct BlockedOn {
 }
 
 /// A thread that has a lock.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct DumpHolder {
     /// The thread.
     pub thread: String,
@@ -183,7 +185,7 @@ pub struct DumpHolder {
 }
 
 /// Threads that wait at one place.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct WaitingCrowd {
     /// Where: of those that wait for an object of a pool, the method of the pool.
     pub place: String,
@@ -249,7 +251,7 @@ impl WaitingCrowd {
 }
 
 /// A thread that has not moved.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Unmoved {
     /// The thread.
     pub thread: String,
@@ -260,7 +262,7 @@ pub struct Unmoved {
 }
 
 /// Threads that wait for work.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct IdleThreads {
     /// Their group.
     pub threads: String,
@@ -271,7 +273,7 @@ pub struct IdleThreads {
 }
 
 /// The CPU time of a thread.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct CpuRow {
     /// The thread.
     pub thread: String,

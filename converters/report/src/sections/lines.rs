@@ -7,8 +7,10 @@ use super::{
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::names,
+    render::json::schema_of,
     view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::{cmp::Reverse, collections::HashMap};
 use tyrion_model::{
@@ -25,11 +27,12 @@ pub const SECTION: Section = Section {
     advice: "Study running lines with a CPU profiler; blocked lines are in contended, too.",
     about: About::Samples,
     in_brief: InBrief::Always,
+    schema: schema_of::<Lines>,
     answer,
 };
 
 /// The answer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Lines {
     /// How many snapshots of threads are shown.
     pub samples: u64,
@@ -44,7 +47,7 @@ pub struct Lines {
 }
 
 /// A line of source code.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Line {
     /// Class, method and number, `com.acme.Foo.bar:12`.
     pub line: String,

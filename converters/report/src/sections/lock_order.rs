@@ -18,9 +18,11 @@ mod walk;
 
 use super::shared::cut;
 use crate::{
-    About, Answer, Findings, InBrief, ReportOptions, Section, findings::LockRef, view::Part,
+    About, Answer, Findings, InBrief, ReportOptions, Section, findings::LockRef,
+    render::json::schema_of, view::Part,
 };
 use describer::Describer;
+use schemars::JsonSchema;
 use serde::Serialize;
 use show::view;
 use std::cmp::Reverse;
@@ -34,11 +36,12 @@ pub const SECTION: Section = Section {
     advice: "Take these locks in the same order everywhere, or one lock before all of them.",
     about: About::Locks,
     in_brief: InBrief::IfAdvised,
+    schema: schema_of::<LockOrder>,
     answer,
 };
 
 /// What `--json` has of the section.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct LockOrder {
     /// Possible deadlocks, those of the fewest locks first. Cycles of other
     /// instances of the same classes, taken at the same places, are one entry.
@@ -66,7 +69,7 @@ pub struct LockOrder {
 }
 
 /// A possible deadlock, and others like it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Cycle {
     /// How many locks, and threads, the example has.
     pub locks: usize,
@@ -84,7 +87,7 @@ pub struct Cycle {
 }
 
 /// A lock that was taken while another one was held.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Edge {
     /// The log, as the user named it.
     pub log: String,
@@ -111,7 +114,7 @@ pub struct Edge {
 }
 
 /// A lock as a place of the program takes it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct OrderedLock {
     /// The lock. It has an `id` if a thread ever waited for it.
     pub lock: LockRef,
@@ -125,7 +128,7 @@ pub struct OrderedLock {
 }
 
 /// A cycle that cannot become a deadlock.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Harmless {
     /// Why: `gate`, all threads that take its locks hold a lock that lets one pass at a time;
     /// or `one-thread`, a single thread took all of them in both orders.

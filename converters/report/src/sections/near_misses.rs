@@ -8,8 +8,10 @@ use crate::{
         LockRef,
         near_misses::{Scan, ScanKey, Stats, are_told},
     },
+    render::json::schema_of,
     view::{Column, Detail, Part, Row, Table, TableCell},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Reverse;
 use tyrion_model::{harmless, units};
@@ -23,11 +25,12 @@ pub const SECTION: Section = Section {
     advice: "Watch these locks when load grows. What already costs time is in `contended`.",
     about: About::Locks,
     in_brief: InBrief::Never,
+    schema: schema_of::<NearMisses>,
     answer,
 };
 
 /// What `--json` has of the section.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct NearMisses {
     /// The time after the exit within which an entry is a near miss.
     pub near_ns: u64,
@@ -40,7 +43,7 @@ pub struct NearMisses {
 }
 
 /// All locks together, except those that only one thread took.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct NearMissTotals {
     /// How often locks were taken, counting only holds that have ended and were recorded.
     pub entries: u64,
@@ -60,7 +63,7 @@ pub struct NearMissTotals {
 }
 
 /// Locks of one class and name.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct NearMissLock {
     /// The locks.
     pub lock: LockRef,
@@ -91,7 +94,7 @@ pub struct NearMissLock {
 }
 
 /// Groups of threads that nearly met.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NearMissPair {
     /// The group of the threads that released the lock.
     pub left_by: String,
@@ -102,7 +105,7 @@ pub struct NearMissPair {
 }
 
 /// Places that nearly met.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NearMissPlaces {
     /// Where the thread that released it had taken it.
     pub before: String,

@@ -10,9 +10,11 @@ use super::{
 use crate::{
     About, Answer, Collections, Findings, InBrief, ReportOptions, Section,
     findings::{Delay, LogFacts, OtherWaits, Phase},
+    render::json::schema_of,
 };
 use cost::Cost;
 pub(crate) use cost::process_cpu_ns;
+use schemars::JsonSchema;
 use serde::Serialize;
 use tyrion_formats::Recording;
 use tyrion_model::{units, withheld::Verdict};
@@ -26,11 +28,12 @@ pub const SECTION: Section = Section {
     advice: "",
     about: About::All,
     in_brief: InBrief::Always,
+    schema: schema_of::<Overview>,
     answer,
 };
 
 /// The answer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Overview {
     /// The recordings, in the order given.
     pub logs: Vec<LogFacts>,
@@ -90,7 +93,7 @@ pub struct Overview {
 
 /// The threads, except those that the JVM runs for itself (of the groups `system` and
 /// `InnocuousThreadGroup`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ThreadTotals {
     /// How many threads are in the logs; one that is in several files of a recording counts
     /// once.
@@ -109,7 +112,7 @@ pub struct ThreadTotals {
 }
 
 /// Waits, not for a lock, that kept threads from work, whatever kinds the filter selects.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WithheldTotals {
     /// How many.
     pub waits: u64,
@@ -121,7 +124,7 @@ pub struct WithheldTotals {
 }
 
 /// A phase.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct PhaseRow {
     /// From the start of the reported time to that of the phase.
     pub start_ns: u64,
@@ -141,7 +144,7 @@ pub struct PhaseRow {
 }
 
 /// A kind of wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KindRow {
     /// Its name.
     pub kind: &'static str,

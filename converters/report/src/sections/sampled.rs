@@ -1,6 +1,7 @@
 //! What the sections about samples have in common.
 
 use crate::Findings;
+use schemars::JsonSchema;
 use serde::Serialize;
 use tyrion_model::{
     filter::Filter,
@@ -9,7 +10,7 @@ use tyrion_model::{
 };
 
 /// Real time by what threads were doing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StateTimes {
     /// Running Java code, or ready to run.
     pub running_ns: u64,

@@ -6,6 +6,7 @@ use crate::{
     findings::{Findings, names},
     view::{Detail, TableCell},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use tyrion_formats::Recording;
 use tyrion_model::units;
@@ -45,7 +46,7 @@ pub fn lacking_singles(findings: &Findings<'_>) -> String {
 }
 
 /// The stack with the most wait.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct HotStack {
     /// How long the waits of this stack, or charged to it, were together.
     pub wait_ns: u64,

@@ -11,9 +11,11 @@ use super::shared::{count, count_within, cut, ns, within};
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section, View,
     findings::{LockRef, names},
+    render::json::schema_of,
     view::{Column, Part, Row, Table, TableCell},
 };
 use instances::{Instances, Whose};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::{cmp::Reverse, collections::BTreeMap};
 use tyrion_formats::Recording;
@@ -28,11 +30,12 @@ pub const SECTION: Section = Section {
              or no lock at all.",
     about: About::Locks,
     in_brief: InBrief::Never,
+    schema: schema_of::<SingleThread>,
     answer,
 };
 
 /// What `--json` has of the section.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct SingleThread {
     /// All locks together.
     pub totals: SingleThreadTotals,
@@ -45,7 +48,7 @@ pub struct SingleThread {
 }
 
 /// All locks together.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct SingleThreadTotals {
     /// Lock objects that are told apart.
     pub instances: u64,
@@ -77,7 +80,7 @@ pub struct SingleThreadTotals {
 }
 
 /// Locks of one class and name that are taken at one place.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct SingleThreadPlace {
     /// Their class and name.
     pub lock: LockRef,

@@ -10,8 +10,10 @@ use super::shared::cut;
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::{LockRef, names::is_machinery},
+    render::json::schema_of,
 };
 use owners::{BlockedThread, OwnerSource};
+use schemars::JsonSchema;
 use serde::Serialize;
 use show::view;
 use std::{cmp::Reverse, collections::BTreeMap};
@@ -33,11 +35,12 @@ pub const SECTION: Section = Section {
     advice: "A deadlock: see lock-order for others. A long wait: look at what the owner does.",
     about: About::Locks,
     in_brief: InBrief::IfAdvised,
+    schema: schema_of::<StillWaiting>,
     answer,
 };
 
 /// What `--json` has of the section.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct StillWaiting {
     /// Threads that wait for each other in a ring.
     pub deadlocks: Vec<Deadlock>,
@@ -75,7 +78,7 @@ pub struct StillWaiting {
 
 /// Threads each of which waits for a lock that the next one has, and the last for one that the
 /// first has.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Deadlock {
     /// The log, as the user named it.
     pub log: String,
@@ -89,7 +92,7 @@ pub struct Deadlock {
 }
 
 /// A thread that waits for a lock.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Waiting {
     /// The log, as the user named it.
     pub log: String,
@@ -136,7 +139,7 @@ impl Waiting {
 }
 
 /// Threads that wait for something to happen.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Idle {
     /// What kind of wait.
     pub kind: &'static str,

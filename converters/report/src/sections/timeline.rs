@@ -4,8 +4,10 @@ use super::shared::{self, nobody_waited};
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::LockRef,
+    render::json::schema_of,
     view::{self, Part, View},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use tyrion_model::harmless;
 
@@ -18,11 +20,12 @@ pub const SECTION: Section = Section {
              then: look there with --since and --until.",
     about: About::Locks,
     in_brief: InBrief::Never,
+    schema: schema_of::<WaitTimeline>,
     answer,
 };
 
 /// The answer. Amounts are in boxes of the same duration, in ns.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WaitTimeline {
     /// The Unix time at which the first box begins.
     pub start_wall_ns: u64,
@@ -39,7 +42,7 @@ pub struct WaitTimeline {
 }
 
 /// The waits for a lock, or for those of a class and name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LockTimeline {
     /// The lock.
     pub lock: LockRef,
@@ -48,7 +51,7 @@ pub struct LockTimeline {
 }
 
 /// The waits of a thread.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ThreadTimeline {
     /// Its name.
     pub thread: String,

@@ -8,8 +8,12 @@ mod sums;
 mod tests;
 
 use super::sampled::{self, StateTimes};
-use crate::{About, Answer, Findings, InBrief, ReportOptions, Section, findings::SampledInterval};
+use crate::{
+    About, Answer, Findings, InBrief, ReportOptions, Section, findings::SampledInterval,
+    render::json::schema_of,
+};
 use build::TreeBuilder;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The section.
@@ -22,6 +26,7 @@ pub const SECTION: Section = Section {
              and what it calls is left.",
     about: About::Samples,
     in_brief: InBrief::Never,
+    schema: schema_of::<Trees>,
     answer,
 };
 
@@ -32,7 +37,7 @@ pub const SECTION: Section = Section {
 /// calls cumulative and method time, and the two states with the largest shares. What blocked
 /// threads were blocked on is a frame of its own, where that is known: `[lock] Cache.lock
 /// (com.acme.Sync)`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Trees {
     /// The rule that puts threads into groups, as `--group-by` has it.
     pub group_by: String,
@@ -59,7 +64,7 @@ pub struct Trees {
 /// An interval. Real and CPU time belong to the interval in which they passed, and a snapshot
 /// to the one in which the time that it represents ended. (A record combines up to a second of
 /// equal snapshots; these are assumed to be evenly spaced.)
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Interval {
     /// The Unix time at which it begins.
     pub start_wall_ns: u64,
@@ -80,7 +85,7 @@ pub struct Interval {
 }
 
 /// A group of threads, or an activity that the program has named.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct TreeGroup {
     /// What the threads' names have in common, or the name that the program gave to the
     /// activity.
@@ -109,7 +114,7 @@ pub struct TreeGroup {
 }
 
 /// A frame; its caller is the last one before it whose `depth` is less by 1.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct TreeNode {
     /// In how many of the frames shown it is nested: 0 for a root.
     pub depth: usize,

@@ -26,6 +26,7 @@ use super::overview::Overview;
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section, View,
     findings::{GroupTime, Phase, thread_group},
+    render::json::schema_of,
     view::Part,
 };
 use codes::Codes;
@@ -34,6 +35,7 @@ pub use guilty::{Cause, Certainty, GuiltyLock, KnownBy};
 pub use instead::{Activity, Instead};
 use machine::Machine;
 pub use pinned::Pinned;
+use schemars::JsonSchema;
 use serde::Serialize;
 pub use stuck::Unanswered;
 use tyrion_wire::WaitKind;
@@ -47,6 +49,7 @@ pub const SECTION: Section = Section {
     advice: "",
     about: About::Verdict,
     in_brief: InBrief::Always,
+    schema: schema_of::<Verdict>,
     answer,
 };
 
@@ -79,7 +82,7 @@ const PART_OF_LIFE: u64 = 20;
 const PART_OF_ALL: u64 = 50;
 
 /// What slows the program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
     /// Threads wait for each other for ever.
@@ -114,7 +117,7 @@ pub enum Finding {
 /// What slows the program, in at most five lines. [verdicts.md](verdicts.md) compares the
 /// verdict with right answers, and
 /// [report.md](report.md#reading-the-verdict) says how to read it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
     /// What slows the program.
     pub finding: Finding,
@@ -180,7 +183,7 @@ pub struct Verdict {
 }
 
 /// What a group of threads lost.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct GroupLoss {
     /// The group.
     pub threads: String,

@@ -9,7 +9,9 @@ use super::shared::{cut, share};
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::{ChainEnd, ChainStep, LockRef, WaitChain},
+    render::json::schema_of,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::{cmp::Reverse, collections::BTreeMap};
 use tyrion_model::{filter::Kinds, units, withheld::Verdict};
@@ -24,6 +26,7 @@ pub const SECTION: Section = Section {
     advice: "Look at what the threads at the ends of the chains do: the others only wait for them.",
     about: About::Locks,
     in_brief: InBrief::Never,
+    schema: schema_of::<WaitChains>,
     answer,
 };
 
@@ -47,7 +50,7 @@ pub const SECTION: Section = Section {
 /// Waits that are not for a lock but kept threads from work ([withheld](#withheld)) are charged
 /// in the same way, but to sums of their own, whatever kinds the filter selects. Chains of
 /// either sort may contain waits of both.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct WaitChains {
     /// Waits for locks.
     #[serde(flatten)]
@@ -70,7 +73,7 @@ pub struct WaitChains {
 }
 
 /// Waits that are not for a lock but kept threads from work, if it is known who ended them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct WithheldChains {
     /// Those waits.
     #[serde(flatten)]
@@ -81,7 +84,7 @@ pub struct WithheldChains {
 }
 
 /// Waits that are charged to chains.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Charged {
     /// Waits whose owner, or else whoever ended the wait, is known, including waits for locks
     /// that had not ended when the log did.
@@ -121,7 +124,7 @@ pub struct Charged {
 }
 
 /// Threads at the end of chains.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChainEndRow {
     /// Their group; empty if it is not known.
     pub threads: String,
@@ -132,7 +135,7 @@ pub struct ChainEndRow {
 }
 
 /// A chain.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ChainRow {
     /// The steps, beginning with the threads whose waits are charged. Empty for the entry that
     /// combines all chains from the 4,097th on.
@@ -154,7 +157,7 @@ pub struct ChainRow {
 }
 
 /// A step.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StepRow {
     /// The group of threads that waits.
     pub waiting: String,
@@ -165,7 +168,7 @@ pub struct StepRow {
 }
 
 /// A phase, of waits for locks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChainPhase {
     /// From the start of the reported time to that of the phase.
     pub start_ns: u64,

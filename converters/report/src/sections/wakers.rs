@@ -8,7 +8,11 @@ use super::{
     charged::{ChargedWaits, Charges, PlaceNames},
     shared::cut,
 };
-use crate::{About, Answer, Findings, InBrief, ReportOptions, Section, findings::thread_group};
+use crate::{
+    About, Answer, Findings, InBrief, ReportOptions, Section, findings::thread_group,
+    render::json::schema_of,
+};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::{
     cmp::Reverse,
@@ -26,6 +30,7 @@ pub const SECTION: Section = Section {
              or make it shorter.",
     about: About::Wakers,
     in_brief: InBrief::Never,
+    schema: schema_of::<Wakers>,
     answer,
 };
 
@@ -36,7 +41,7 @@ pub const SECTION: Section = Section {
 /// have a waker. Unless sections are selected, this one is shown if any waker is known. It
 /// covers the kinds of waits that the filter selects: with `--kind all` also waits for queues,
 /// conditions and latches, and in trace mode `Object.wait`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Wakers {
     /// How many waits there were of the kinds that the filter selects. A filter on
     /// threads selects waiters here, but wakers in the fields below.
@@ -54,7 +59,7 @@ pub struct Wakers {
 }
 
 /// Waits at one place in the code that threads of one group ended, at one place of theirs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct WakerPair {
     /// The waits.
     #[serde(flatten)]

@@ -4,9 +4,11 @@ use super::shared::{cut, mean};
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::{LockGroups, LockRef},
+    render::json::schema_of,
     view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::{cmp::Reverse, collections::BTreeMap};
 use tyrion_model::{profile::Profile, units};
@@ -21,11 +23,12 @@ pub const SECTION: Section = Section {
     advice: "Begin with the first one; where a free lock gains nothing, leave it alone.",
     about: About::Locks,
     in_brief: InBrief::Never,
+    schema: schema_of::<WhatIf>,
     answer,
 };
 
 /// The answer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct WhatIf {
     /// The number of processors on which the program ran; `null` if the log does not say.
     pub processors: Option<u32>,
@@ -38,7 +41,7 @@ pub struct WhatIf {
 }
 
 /// Locks of one class and name. Filters only select the locks; the figures cover everything.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct WhatIfLock {
     /// The locks.
     pub lock: LockRef,
@@ -61,7 +64,7 @@ pub struct WhatIfLock {
 }
 
 /// A change.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Gain {
     /// `free`, `hold /2` or `stripes 4`.
     pub change: String,

@@ -8,7 +8,9 @@ use super::shared::{HotStack, cut, share};
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::{Delay, LockRef, PlaceWaits, PlaceWaker},
+    render::json::schema_of,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::{cmp::Reverse, collections::BTreeMap};
 use tyrion_model::{
@@ -28,6 +30,7 @@ pub const SECTION: Section = Section {
              have more of it, or keep it for less time.",
     about: About::Locks,
     in_brief: InBrief::IfAdvised,
+    schema: schema_of::<WithheldWaits>,
     answer,
 };
 
@@ -39,7 +42,7 @@ pub const SECTION: Section = Section {
 /// stack, such as those in the JDK's pools, are left out. `--kind withheld` shows the waits of
 /// the withheld places in all sections, and in all outputs of `convert`; the totals are the
 /// same.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct WithheldWaits {
     /// How often threads were kept from work.
     pub waits: u64,
@@ -95,7 +98,7 @@ pub struct WithheldWaits {
 /// | outsiders | unclear | Never all at the same time, and few frames; but other threads use the lock, which may bring work. |
 /// | nameless | unclear | Never all at the same time, but threads park without an object: perhaps only to let time pass. |
 /// | nothing-tells | unclear | None of these. |
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct WithheldPlace {
     /// The innermost frame of the program, `com.acme.Pool.borrow(Pool.java:42)`.
     pub place: String,
@@ -139,7 +142,7 @@ pub struct WithheldPlace {
 }
 
 /// A group of threads.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WaitingGroup {
     /// The group.
     pub threads: String,
@@ -150,7 +153,7 @@ pub struct WaitingGroup {
 }
 
 /// Objects of one class and name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AwaitedObjects {
     /// Their class and name.
     pub lock: LockRef,
@@ -161,7 +164,7 @@ pub struct AwaitedObjects {
 }
 
 /// Waits that threads of a group ended, all at one place in their code.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct WokenBy {
     /// The group.
     pub threads: String,
@@ -179,7 +182,7 @@ pub struct WokenBy {
 }
 
 /// What is known of a place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct PlaceEvidence {
     /// How many waits ended.
     pub ended: u64,

@@ -6,6 +6,7 @@ use crate::{
     findings::{LockRef, names},
     sections::shared::share,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::{cmp::Reverse, collections::BTreeMap};
 use tyrion_model::profile::{BlameRow, Profile};
@@ -16,7 +17,7 @@ const MOST_MEANWHILE: usize = 3;
 
 /// A method that had a lock while others waited for it. These are samples: holds for which
 /// nobody waited are in none.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct SeenHold {
     /// The method that had the lock, `com.acme.Cache.load(Cache.java:40)`.
     pub place: String,
@@ -33,7 +34,7 @@ pub struct SeenHold {
 }
 
 /// What a method did while it had a lock.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Meanwhile {
     /// Its innermost frame, `java.io.FileOutputStream.write(FileOutputStream.java)`.
     pub frame: String,

@@ -2,13 +2,14 @@
 
 use super::super::shared::share;
 use crate::{Findings, OwnCpu, findings::all_lives_ns};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tyrion_formats::Recording;
 use tyrion_wire::cost;
 
 /// How long the agent's own work took, as far as that is known.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Cost {
     /// The agent's part of the program's CPU time, from the start of each recording to its end,
     /// pauses excluded, whatever the filter; all recordings together. `null` if not all

@@ -8,6 +8,7 @@ use crate::{
     findings::LockRef,
     sections::{overview::Overview, shared::share, still_waiting::Waiting, withheld::WokenBy},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use tyrion_wire::WaitKind;
 
@@ -16,7 +17,7 @@ use tyrion_wire::WaitKind;
 const COLLECTIONS: f64 = 0.25;
 
 /// What slows the program, in one word.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Threads wait for a lock that others have.
@@ -45,7 +46,7 @@ pub enum Kind {
 }
 
 /// What mends it, in one word.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Advice {
     /// Do less while the lock is held.

@@ -16,6 +16,7 @@ use crate::{
     Findings,
     findings::{LockRef, names, thread_group},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::{
     cmp::Reverse,
@@ -34,7 +35,7 @@ const MOST: f64 = 0.5;
 const SEEN: f64 = 0.25;
 
 /// Why threads wait for a lock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// It is held for a long time each time.
@@ -65,7 +66,7 @@ pub enum Cause {
 }
 
 /// How it is known who held the lock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum KnownBy {
     /// In trace mode, waits were charged to the holders.
@@ -85,7 +86,7 @@ pub enum KnownBy {
 }
 
 /// How certain the verdict is: the certainty of its least certain part.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Certainty {
     /// Everything was measured.
@@ -98,7 +99,7 @@ pub enum Certainty {
 }
 
 /// The lock with the most wait.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct GuiltyLock {
     /// The lock.
     pub lock: LockRef,

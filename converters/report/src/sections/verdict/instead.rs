@@ -5,6 +5,7 @@ use crate::{
     Findings,
     findings::{GroupTime, Pool, Snapshots, names},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use tyrion_formats::event_log;
@@ -35,7 +36,7 @@ const IDLE_TOO: f64 = 0.25;
 const TOO_MANY: f64 = 1.25;
 
 /// What takes the time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activity {
     /// More threads want to run than there are processors.
@@ -62,7 +63,7 @@ pub enum Activity {
 }
 
 /// What takes the time where locks do not.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Instead {
     /// What its threads do.
     pub activity: Activity,

@@ -5,6 +5,7 @@ use crate::{
     Findings,
     findings::{SnapshotRow, processors},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tyrion_formats::Recording;
@@ -16,7 +17,7 @@ const CARRIERS: &str = "-Djdk.virtualThreadScheduler.parallelism=";
 
 /// Virtual threads that waited while they kept their carriers, as snapshots of all threads
 /// show: before JDK 24 within `synchronized`, and in all JDKs with native frames on the stack.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Pinned {
     /// How many carriers there are for virtual threads.
     pub carriers: u64,

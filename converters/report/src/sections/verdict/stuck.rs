@@ -13,6 +13,7 @@ use crate::{
         thread_group,
     },
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tyrion_formats::Recording;
@@ -54,7 +55,7 @@ pub(super) struct Stuck {
 }
 
 /// Threads that had waited for long, at one place, for what they had asked for.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Unanswered {
     /// Where they wait: the innermost frame outside of what locks and queues are made of.
     pub place: String,

@@ -12,12 +12,13 @@ use super::{
     served,
 };
 use crate::{Findings, findings::ChainEnd};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tyrion_model::withheld;
 
 /// What was lost to waits that are not for a lock.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct WithheldLoss {
     /// How many waits.
     pub waits: u64,
@@ -64,7 +65,7 @@ pub struct WithheldLoss {
 }
 
 /// Threads that others wait for in the end.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Root {
     /// Their group.
     pub threads: String,
