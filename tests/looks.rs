@@ -59,11 +59,16 @@ fn check_room(browser: &mut Browser, svg: &Path) {
         browser.call("Emulation.setDeviceMetricsOverride", size);
         browser.open(&format!("file://{}", text(svg)));
         assert_eq!(browser.value(MISPLACED), json!([]), "{width} px");
-        let is_named = browser.value(
-            "[...document.querySelectorAll('#frames text')].some(text => \
-             /(^|\\.)AuditLog( \\[monitor\\])?$/.test(text.textContent))",
+        // How hot it is depends on what else runs here: where there is room for the name.
+        let named = browser.value(
+            "[...document.querySelectorAll('#frames > g')]
+              .filter(frame => /AuditLog \\[monitor\\]/.test(frame.querySelector('title').textContent)
+                && frame.querySelector('rect').getBoundingClientRect().width >= 70)
+              .map(frame => /(^|\\.)AuditLog( \\[monitor\\])?$/.test(frame.querySelector('text').textContent))",
         );
-        assert_eq!(is_named, true, "{width} px: the hot lock has its name");
+        let named = named.as_array().unwrap();
+        assert!(named.iter().all(|it| it == true), "{width} px: the hot lock has its name");
+        assert!(width < 1000 || !named.is_empty(), "{width} px: the hot lock is drawn");
         let title = browser.value("document.getElementById('title').textContent");
         let title = title.as_str().unwrap();
         assert!(title.starts_with("Lock wait time:") && title.ends_with("waits"), "{title}");
@@ -72,19 +77,58 @@ fn check_room(browser: &mut Browser, svg: &Path) {
     }
 }
 
+/// Words on a dark back are light, and dark on frames.
+fn check_dark(browser: &mut Browser) {
+    let looks = "['#title', '#legend text', '#frames text', ':root > rect'].map(it =>
+      getComputedStyle(document.querySelector(it)).fill)";
+    let light = browser.value(looks);
+    let dark = json!({ "features": [{ "name": "prefers-color-scheme", "value": "dark" }] });
+    browser.call("Emulation.setEmulatedMedia", dark);
+    let [words, frames, back] = ["rgb(228, 231, 235)", "rgb(0, 0, 0)", "rgb(22, 25, 29)"];
+    assert_eq!(browser.value(looks), json!([words, words, frames, back]));
+    browser.call("Emulation.setEmulatedMedia", json!({ "features": [] }));
+    assert_eq!(browser.value(looks), light);
+    assert_ne!(light[0], words);
+}
+
+/// Outer frames go if packages are given, and the lock is the root if stacks are inverted.
+fn check_reshaped(browser: &mut Browser, log: &Path, folder: &Path) {
+    let file = folder.join("inverted.svg");
+    let convert = ["convert", "--to", "flamegraph", "--invert", "--packages", "com.acme", "-o"];
+    stdout_of(tyrion().args(convert).arg(&file).arg(log));
+    browser.open(&format!("file://{}", text(&file)));
+    // The frames from the root on, by how far they are from the bottom.
+    let frames = browser.value(
+        "(() => { const rows = new Map();
+          for (const frame of document.querySelectorAll('#frames > g')) {
+            const y = +frame.querySelector('rect').getAttribute('y');
+            rows.set(y, [...(rows.get(y) || []), frame.querySelector('title').textContent]);
+          }
+          return [...rows].sort((a, b) => b[0] - a[0]).map(row => row[1]); })()",
+    );
+    let frames = frames.as_array().unwrap();
+    let row = |at: usize| frames[at].as_array().unwrap().iter().map(|it| it.as_str().unwrap());
+    assert!(row(0).all(|name| name.starts_with("all (")), "{frames:?}");
+    assert!(row(1).all(|name| name.contains("] (")), "what is waited for: {frames:?}");
+    let names = || (0..frames.len()).flat_map(row);
+    assert!(names().any(|name| name.contains("AuditLog")), "{frames:?}");
+    assert!(names().all(|name| !name.contains("Thread.run")), "{frames:?}");
+}
+
 fn flame_graph_in_a_browser(jdk: &Jdk) {
     if !needs(&["chromium", "identify"]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     let svg = folder.path().join("waits.svg");
-    bank(jdk, "flamegraph", &svg);
+    let recording = bank(jdk, "flamegraph", &svg);
     let mut browser = Browser::start();
     check_room(&mut browser, &svg);
     browser.resize(1280, 800);
     browser.open(&format!("file://{}?s=AuditLog", text(&svg)));
     let picture = browser.path("picture.png");
     browser.picture(&picture);
+    check_dark(&mut browser);
     assert!(colours(&picture) > 100, "{} colours", colours(&picture));
     // The page's own script runs and finds the hot lock, once it has drawn.
     let matched = "new Promise(done => { const look = () => { \
@@ -92,6 +136,7 @@ fn flame_graph_in_a_browser(jdk: &Jdk) {
                    if (text) done(text); else setTimeout(look, 20); }; look(); })";
     let matched = browser.value(matched);
     assert!(matched.as_str().unwrap().starts_with("Matched: "), "{matched}");
+    check_reshaped(&mut browser, &recording.log, folder.path());
 }
 
 fn callgrind_in_kcachegrind(jdk: &Jdk) {

@@ -86,7 +86,8 @@ fn default_names_are_those_of_the_documentation() {
 fn all_formats_are_written_beside_each_other() {
     let folder = tempfile::tempdir().unwrap();
     let results = folder.path().join("new/results");
-    let convert = ["convert", "--to", "all", "--icicle", "--no-thread-label", "--merged", "-o"];
+    let convert =
+        ["convert", "--to", "all", "--icicle", "--invert", "--no-thread-label", "--merged", "-o"];
     let mut all = tyrion();
     let said = all.args(convert).arg(&results).arg(sample_log()).output().unwrap();
     assert_eq!(said.status.code(), Some(0), "{}", err(&said));
@@ -101,7 +102,7 @@ fn all_formats_are_written_beside_each_other() {
     for (to, name, style) in [
         ("callgrind", "out.merged.callgrind", &["--merged"][..]),
         ("pprof", "locks.pb.gz", &["--no-thread-label"]),
-        ("flamegraph", "waits.svg", &["--icicle"]),
+        ("flamegraph", "waits.svg", &["--icicle", "--invert"]),
         ("collapsed", "waits.collapsed", &[]),
     ] {
         assert!(written[name] == singly(to, style), "{name}");

@@ -57,6 +57,10 @@ pub struct OutputOptions {
     pub by: Option<By>,
     /// Draw the flame graph upside down.
     pub icicle: bool,
+    /// Begin its stacks with the innermost frame.
+    pub invert: bool,
+    /// The packages that its stacks begin with; none for whole stacks.
+    pub packages: Vec<String>,
     /// One file with all threads in it (callgrind).
     pub merged: bool,
     /// At most so many parts (callgrind); threads beyond share a part by name group.
@@ -76,6 +80,8 @@ impl Default for OutputOptions {
             metric: None,
             by: None,
             icicle: false,
+            invert: false,
+            packages: Vec::new(),
             merged: false,
             max_parts: 256,
             resource: Vec::new(),
@@ -147,6 +153,8 @@ pub enum Feature {
     ByThread,
     /// [`OutputOptions::icicle`].
     Icicle,
+    /// [`OutputOptions::invert`].
+    Invert,
     /// [`OutputOptions::resource`].
     Resource,
     /// [`OutputOptions::merged`]; so outputs do that write several files.

@@ -115,7 +115,8 @@ pub fn run(args: ConvertArgs) -> CommandResult {
     for (_, target) in &targets {
         target.spare_logs()?;
     }
-    let job = Conversion { args: &args, filter, logs, targets, options: style.options() };
+    let options = OutputOptions { packages: args.shape.packages.clone(), ..style.options() };
+    let job = Conversion { args: &args, filter, logs, targets, options };
     args.jobs.run(|| job.run())?
 }
 
@@ -217,7 +218,8 @@ impl Conversion<'_> {
             }
         }
         for (format, target, options) in of_samples {
-            write(format, &target, made, &options)?;
+            let packages = self.options.packages.clone();
+            write(format, &target, made, &OutputOptions { packages, ..options })?;
         }
         Ok(())
     }

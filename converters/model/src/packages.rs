@@ -29,6 +29,21 @@ fn cleaned(package: &str) -> Option<&str> {
     (!name.is_empty()).then_some(name)
 }
 
+/// Packages by which methods are told apart.
+pub struct Packages<'p>(Vec<&'p str>);
+
+impl<'p> Packages<'p> {
+    /// These, as [`fold`] takes them.
+    pub fn new(names: &'p [String]) -> Packages<'p> {
+        Packages(names.iter().filter_map(|name| cleaned(name)).collect())
+    }
+
+    /// Whether a class, or a method behind its class and a dot, is in one of them.
+    pub fn have(&self, name: &str) -> bool {
+        is_of(name, &self.0)
+    }
+}
+
 /// Whether a class is in one of the packages.
 fn is_of(class: &str, packages: &[&str]) -> bool {
     packages.iter().any(|package| {

@@ -3,6 +3,7 @@
 mod colors;
 mod difference;
 mod fitted;
+mod reshaped;
 mod svg;
 mod titles;
 
@@ -24,7 +25,7 @@ pub const FORMAT: Format = Format {
     about: "Flame graph: an SVG for any browser",
     metrics: Metrics::OneOf(&Metric::ALL),
     by: &By::ALL,
-    features: &[Feature::ByThread, Feature::Icicle],
+    features: &[Feature::ByThread, Feature::Icicle, Feature::Invert],
     loses: super::STACKS_LOSE,
     looked_at: Some("Chromium"),
     open_with: "xdg-open {}, or any browser",
@@ -73,8 +74,13 @@ fn write_graph(
 
     // Inferno holds all lines; those of frames too narrow to be drawn can be
     // gigabytes.
-    let smallest = style.min_width / (100.0 / lines.total() as f64);
-    let (text, _) = lines.text(smallest, MAX_LINES)?;
+    let reshapes = options.invert || !options.packages.is_empty();
+    // What is narrow here may be a part of what is wide then.
+    let smallest = if reshapes { 0.0 } else { style.min_width / (100.0 / lines.total() as f64) };
+    let (mut text, _) = lines.text(smallest, MAX_LINES)?;
+    if reshapes {
+        text = reshaped::reshaped(&text, lines, options);
+    }
     let legend = colors::legend(lines, &text);
     let mut svg = SvgWriter::new(out, TitleClasses::of(&[lines]), legend);
     let last_first: Vec<&str> = text.lines().rev().collect();
@@ -109,7 +115,8 @@ fn title(lines: &Lines<'_>, options: &OutputOptions) -> String {
         (false, true) => " by thread",
         (false, false) => "",
     };
-    format!("{what}{by}")
+    let inverted = if options.invert { ", from the inside out" } else { "" };
+    format!("{what}{by}{inverted}")
 }
 
 /// What all frames sum to: `12.3 s in 4,211 waits`.

@@ -76,6 +76,7 @@ fn of_any_profile() -> Vec<Feature> {
             changed: &["flamegraph", "pprof"],
             ..wakers("contentions", contentions, &["collapsed"])
         },
+        wakers("invert", OutputOptions { invert: true, ..plain() }, &["flamegraph"]),
         wakers("icicle", OutputOptions { icicle: true, ..plain() }, &["flamegraph"]),
         Feature {
             profile: "nasty",

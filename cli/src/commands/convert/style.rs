@@ -34,6 +34,8 @@ pub(super) struct RenderStyle {
     by_thread: bool,
     #[arg(long, help = feature_help("Draw roots at the top", Feature::Icicle))]
     icicle: bool,
+    #[arg(long, help = feature_help("Begin stacks with the lock", Feature::Invert))]
+    invert: bool,
     #[arg(long, help = merged_help())]
     pub(super) merged: bool,
     #[arg(long, value_name = "N", help = max_parts_help(),
@@ -182,9 +184,11 @@ impl RenderStyle {
             metric: self.metric,
             by: self.by,
             icicle: self.icicle,
+            invert: self.invert,
             merged: self.merged,
             max_parts: self.max_parts.unwrap_or(default.max_parts),
             resource: self.resource.clone(),
+            ..default
         }
     }
 
@@ -206,6 +210,7 @@ impl RenderStyle {
             flag("no-thread-label", self.no_thread_label, Feature::ThreadLabel),
             flag("by-thread", self.by_thread, Feature::ByThread),
             flag("icicle", self.icicle, Feature::Icicle),
+            flag("invert", self.invert, Feature::Invert),
             flag("merged", self.merged, Feature::Merged),
             flag("max-parts", self.max_parts.is_some(), Feature::MaxParts),
             flag("resource", !self.resource.is_empty(), Feature::Resource),

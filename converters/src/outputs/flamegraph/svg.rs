@@ -14,9 +14,20 @@ use std::{
 /// It replaces a function of inferno's script, so it comes after that.
 const SCRIPT: &str = include_str!("page.js");
 
+/// The picture's own words and its back on dark screens; frames stay as they are.
+const STYLE: &str = "
+@media screen and (prefers-color-scheme: dark) {
+:root { background: #16191d; }
+:root > rect { fill: #16191d; }
+:root > text, #legend text { fill: #e4e7eb; }
+#frames > *:hover { stroke: white; }
+}
+";
+
 const TITLE: &str = "<title>";
 const TITLE_END: &str = "</title>";
 const SCRIPT_END: &str = "</script>";
+const STYLE_END: &str = "</style>";
 const TEXT_END: &str = "</text>";
 /// Where the frames begin, of which inferno's script says that they have this id.
 const FRAMES: &str = "<svg id=\"frames\"";
@@ -124,6 +135,7 @@ impl<W: Write> SvgWriter<W> {
                 let kind = "type=\"text/ecmascript\"";
                 format!("{before}{tag}<script {kind}><![CDATA[\n{SCRIPT}]]></script>")
             }
+            STYLE_END => format!("{before}{STYLE}{tag}"),
             _ if tag.starts_with(FRAMES) => format!("{before}{}{tag}", self.drawn_legend()),
             _ => return None,
         };
