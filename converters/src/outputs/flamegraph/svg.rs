@@ -14,8 +14,10 @@ use std::{
 /// It replaces a function of inferno's script, so it comes after that.
 const SCRIPT: &str = include_str!("page.js");
 
-/// The picture's own words and its back on dark screens; frames stay as they are.
+/// The picture's own words, which can be seen, and its back on dark screens; frames stay as
+/// they are.
 const STYLE: &str = "
+#search { opacity: 0.5; }
 @media screen and (prefers-color-scheme: dark) {
 :root { background: #16191d; }
 :root > rect { fill: #16191d; }
