@@ -224,6 +224,8 @@ mod tests {
         let names = [
             "cpu.process_ns",
             "cpu.callbacks_ns",
+            "callbacks.count",
+            "callbacks.jvm_calls",
             "cpu.threads_ns",
             "cpu.probes_ns",
             "machine.busy_ns",
@@ -232,9 +234,9 @@ mod tests {
         assert_eq!(told.iter().map(|told| told.0).collect::<Vec<_>>(), names);
         assert_eq!(
             told.iter().map(|told| told.1).collect::<Vec<_>>(),
-            [1000, 10, 1, 3, 2000, 4000]
+            [1000, 10, 5, 7, 1, 3, 2000, 4000]
         );
         let cost = Cost { machine_ns: None, ..clocks(1, None) };
-        assert_eq!(cost.values().count(), 3, "no zero that nobody has measured");
+        assert_eq!(cost.values().count(), 5, "no zero that nobody has measured");
     }
 }
