@@ -198,22 +198,23 @@ impl Options {
     /// What trace mode is asked to do from now on, if so far it was asked for `before`:
     /// of what is not given here, nothing changes.
     pub fn trace_after(&self, before: &TraceOptions) -> TraceOptions {
-        let mut after = Options { trace: before.clone(), ..Options::default() };
-        let given = TABLE.iter().filter(|entry| self.is_given(entry.name));
-        for entry in given.filter(|entry| entry.counts == Counts::Trace) {
-            (entry.copy)(&mut after, self);
-        }
-        after.trace
+        let before = Options { trace: before.clone(), ..Options::default() };
+        self.after(before, Counts::Trace).trace
     }
 
     /// The same of when locks are traced for a while.
     pub fn auto_after(&self, before: &AutoOptions) -> AutoOptions {
-        let mut after = Options { auto: before.clone(), ..Options::default() };
+        let before = Options { auto: before.clone(), ..Options::default() };
+        self.after(before, Counts::Auto).auto
+    }
+
+    /// Options with those that are given here, and count in such modes, in their place.
+    fn after(&self, mut before: Options, counts: Counts) -> Options {
         let given = TABLE.iter().filter(|entry| self.is_given(entry.name));
-        for entry in given.filter(|entry| entry.counts == Counts::Auto) {
-            (entry.copy)(&mut after, self);
+        for entry in given.filter(|entry| entry.counts == counts) {
+            (entry.copy)(&mut before, self);
         }
-        after.auto
+        before
     }
 
     /// What to tell a user who gave options that cannot change once the agent

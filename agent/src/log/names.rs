@@ -117,6 +117,22 @@ pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Gives a file the name `archived`, which is free, and the one after it the name that it had.
+/// Where the file system has links, that name is there all the time.
+///
+/// # Errors
+/// As `rename(2)`.
+pub fn replace(path: &Path, archived: &Path, next: &Path) -> io::Result<()> {
+    match std::fs::hard_link(path, archived) {
+        Ok(()) => std::fs::rename(next, path).inspect_err(|_| drop(std::fs::remove_file(archived))),
+        // Not all file systems have links.
+        Err(_) => {
+            std::fs::rename(path, archived)?;
+            std::fs::rename(next, path)
+        }
+    }
+}
+
 /// The name that a log gets where another process writes to the one of its name.
 pub fn own(path: &Path) -> PathBuf {
     with_part(path, &std::process::id().to_string())

@@ -512,12 +512,14 @@ impl Log {
         let path = self.path();
         if current.log.is_at(&path) {
             let archived = self.name_of_earlier(&path, current.number);
-            std::fs::rename(&path, &archived)?;
+            names::replace(&path, &archived, next)?;
             self.note_archived(archived);
-        } else if path.symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        if path.symlink_metadata().is_ok() {
             return self.rename_beside(&path, next);
         }
-        // Else somebody has moved it, and keeps it.
+        // Somebody has moved it, and keeps it.
         std::fs::rename(next, &path)
     }
 

@@ -565,6 +565,34 @@ fn old_files_are_removed() {
     assert!(are_gone, "{:?}", names_in(folder.path()));
 }
 
+/// Who opens the log by its name finds it, while one file follows the other.
+#[test]
+fn its_name_is_there_all_the_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = World::new(folder.path(), 2);
+    let (lane, thread) = (world.lanes.take(), world.thread(1));
+    let path = folder.path().join("test.log");
+    std::thread::scope(|scope| {
+        let kept = scope.spawn(|| world.keep());
+        let looked = scope.spawn(|| {
+            let mut missing = 0;
+            while !world.log.is_closed() {
+                missing += u32::from(path.symlink_metadata().is_err());
+            }
+            missing
+        });
+        while world.log.generation_number() < 30 {
+            world.event(&lane, &thread, |generation, lane, _| {
+                let pending = world.begin(generation, 1, &["a"], 0);
+                world.end(generation, lane, &thread, pending);
+            });
+        }
+        world.log.close();
+        assert_eq!(kept.join().unwrap(), None);
+        assert_eq!(looked.join().unwrap(), 0);
+    });
+}
+
 /// Somebody has moved the log, and another file has its name: that is not renamed, and not
 /// removed as one of those that are too many.
 #[test]

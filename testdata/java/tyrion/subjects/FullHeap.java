@@ -8,6 +8,7 @@ import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.concurrent.locks.StampedLock;
+import tyrion.support.Ballast;
 
 /**
  * {@code FullHeap [passed]}: takes locks in each way, at places that have never run (or, with
@@ -168,21 +169,6 @@ public final class FullHeap {
         }
     }
 
-    /** Until there is not even room for the smallest object. */
-    private static void fill() {
-        Object[] last = null;
-        for (int size = 1 << 20; size > 0; ) {
-            try {
-                Object[] more = new Object[size];
-                more[0] = last;
-                last = more;
-            } catch (OutOfMemoryError e) {
-                size /= 2;
-            }
-        }
-        ballast = last;
-    }
-
     /**
      * Has the JDK's code of its locks run: that has classes of its own to load. By reflection, so
      * that nothing of this program's runs that takes a lock.
@@ -238,7 +224,7 @@ public final class FullHeap {
                 way.take();
             }
         }
-        fill();
+        ballast = Ballast.ofAllThatIsFree();
         for (int i = 0; i < ways.length; i++) {
             try {
                 ways[i].take();

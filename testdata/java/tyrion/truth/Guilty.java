@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.StampedLock;
+import tyrion.support.Ballast;
 import tyrion.support.Json;
 
 /**
@@ -150,17 +151,7 @@ final class Guilty implements Scenario {
         if (filled.length() != 0) {
             return;
         }
-        Object[] last = null;
-        for (int size = 1 << 20; size > 0; ) {
-            try {
-                Object[] more = new Object[size];
-                more[0] = last;
-                last = more;
-            } catch (OutOfMemoryError e) {
-                size /= 2;
-            }
-        }
-        ballast = last;
+        ballast = Ballast.ofAllThatIsFree();
         filled.write(1);
     }
 
