@@ -21,7 +21,7 @@ use crate::{
 };
 use clap::Args;
 use dumps::DumpFacts;
-pub use fields::Document;
+pub use fields::InfoJson;
 use questions::Questions;
 use sampling::SampleSums;
 use serde_json::Value;
@@ -237,8 +237,8 @@ fn json_of(log: &Recording, found: &LogContents) -> serde_json::Result<Value> {
         value: &change.value,
     });
     let waiting =
-        fields::Waiting { contention: found.waiting.contention, idle: found.waiting.idle };
-    serde_json::to_value(Document {
+        fields::WaitingCounts { contention: found.waiting.contention, idle: found.waiting.idle };
+    serde_json::to_value(InfoJson {
         made: fields::Made::default(),
         log: log.name(),
         format: facts.format,
@@ -291,13 +291,13 @@ fn totals(log: &Recording, sums: &Aggregate) -> fields::Totals {
     fields::Totals { contentions, wait_ns, folded, dropped: log.tallies().0.dropped }
 }
 
-fn kind(log: &Recording, sums: &Aggregate, kind: WaitKind) -> fields::Kind {
+fn kind(log: &Recording, sums: &Aggregate, kind: WaitKind) -> fields::KindTotals {
     let totals = sums.kind(kind);
     let (count, wait_ns) = totals.total();
     let (count, wait_ns) = known_of(log, count, wait_ns);
     let (folded, _) = known_of(log, totals.folded, 0);
     let (recorded, contention) = (totals.recorded, kind.is_contention());
-    fields::Kind { count, wait_ns, recorded, folded, contention }
+    fields::KindTotals { count, wait_ns, recorded, folded, contention }
 }
 
 fn tally(of: Tally) -> fields::Tally {

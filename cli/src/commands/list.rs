@@ -21,7 +21,7 @@ const HEAD: [&str; 6] = ["PID", "USER", "JDK", "WHERE", "RECORDED", "PROGRAM"];
 
 /// What `tyrion list --json` prints.
 #[derive(Serialize, JsonSchema)]
-pub struct Document {
+pub struct ListJson {
     /// The JVMs.
     jvms: Vec<Jvm>,
     /// The version of what this is: 1.
@@ -70,7 +70,7 @@ pub fn run(args: ListArgs) -> CommandResult {
     let jvms = jvms();
     if args.json {
         let jvms = jvms.iter().map(|(jvm, seen)| as_json(jvm, seen)).collect();
-        let all = Document { jvms, schema: 1, tyrion: env!("CARGO_PKG_VERSION") };
+        let all = ListJson { jvms, schema: 1, tyrion: env!("CARGO_PKG_VERSION") };
         let all = serde_json::to_string_pretty(&all);
         return print(all.map_err(|error| Failure::new(error.to_string()))? + "\n");
     }

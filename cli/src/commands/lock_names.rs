@@ -1,7 +1,9 @@
 //! Names of locks, those of the records of trace mode too, and which of them a
 //! filter wants.
 
-use super::{cache::Cache, dump::fields::TakenLock};
+use super::cache::Cache;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::{borrow::Cow, cell::RefCell, collections::HashMap, rc::Rc};
 use tyrion_formats::{Recording, UNKNOWN};
 use tyrion_model::{
@@ -32,6 +34,23 @@ impl NamedSite {
     pub fn kind_name(&self) -> &'static str {
         self.kind.map_or(UNKNOWN, WaitKind::name)
     }
+}
+
+/// A lock that was taken somewhere.
+#[derive(Serialize, JsonSchema)]
+pub struct TakenLock<'a> {
+    /// The kind of lock.
+    pub kind: &'static str,
+    /// `java.lang.Object#7`, or `@` and the identity hash if nobody waited for it.
+    pub lock: String,
+    /// What the program calls it; may be empty.
+    pub lock_name: &'a str,
+    /// Its class.
+    pub lock_class: &'a str,
+    /// Its identity hash. `null` if it is not known.
+    pub hash: Option<u32>,
+    /// Where.
+    pub at: &'a str,
 }
 
 /// A lock that was taken somewhere, in words.

@@ -20,7 +20,7 @@ const ALL: [Described; 9] = [
     Described {
         name: "report",
         of: "tyrion report, profile, sample and dump-threads, each with --json",
-        schema: of_type::<report::Document<'_>>,
+        schema: of_type::<report::ReportJson<'_>>,
     },
     Described { name: "diff", of: "tyrion diff --json", schema: of_type::<diff::Document<'_>> },
     Described {
@@ -29,18 +29,22 @@ const ALL: [Described; 9] = [
         schema: of_type::<diff::DumpDocument<'_>>,
     },
     Described { name: "whatif", of: "tyrion whatif --json", schema: of_type::<whatif::Document> },
-    Described { name: "top", of: "tyrion top --once --json", schema: of_type::<top::Document<'_>> },
-    Described { name: "info", of: "tyrion info --json", schema: of_type::<info::Document<'_>> },
+    Described {
+        name: "top",
+        of: "tyrion top --once --json",
+        schema: of_type::<top::FrameJson<'_>>,
+    },
+    Described { name: "info", of: "tyrion info --json", schema: of_type::<info::InfoJson<'_>> },
     Described {
         name: "dump",
         of: "each line of tyrion dump --json",
         schema: of_type::<dump::fields::Record<'_>>,
     },
-    Described { name: "list", of: "tyrion list --json", schema: of_type::<list::Document> },
+    Described { name: "list", of: "tyrion list --json", schema: of_type::<list::ListJson> },
     Described {
         name: "status",
         of: "tyrion status, attach and stop, each with --json",
-        schema: of_type::<attach::Document<'_>>,
+        schema: of_type::<attach::StatusJson<'_>>,
     },
 ];
 

@@ -22,7 +22,7 @@ use draw::{NO_LOCKS, Status};
 use frame::{Detail, TopFrame, ViewOptions};
 use keys::{Action, App, View};
 use look::LiveView;
-pub use once::Document;
+pub use once::FrameJson;
 use ratatui::crossterm::event;
 use screen::Screen;
 use std::{

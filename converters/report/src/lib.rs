@@ -33,6 +33,6 @@ pub use findings::{Findings, find, work_bytes};
 pub use options::ReportOptions;
 pub use own_cpu::OwnCpu;
 pub use report::{Report, Shown, longer_intervals};
-pub use section::{About, Answer, InBrief, Section};
+pub use section::{About, Answer, InBrief, Section, schema_of};
 pub use sections::SECTIONS;
 pub use view::View;

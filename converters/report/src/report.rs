@@ -9,6 +9,8 @@ use crate::{
         sampled::NO_LOCKS, tree::SECTION as TREE,
     },
 };
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::{Map, Value};
 use tyrion_model::units;
 
 /// What is lacking where no JVM was recorded in any mode, and can be in another one.
@@ -194,6 +196,17 @@ pub fn longer_intervals(findings: &Findings<'_>, options: &ReportOptions) -> Opt
             units::duration(findings.interval_ns),
         )
     })
+}
+
+/// What the JSON has of any of the sections.
+pub(crate) fn sections_schema(generator: &mut SchemaGenerator) -> Schema {
+    let schema = |section: &Section| {
+        let mut schema = (section.schema)(generator);
+        schema.insert("description".to_owned(), section.title.into());
+        (section.name.to_owned(), schema.to_value())
+    };
+    let sections: Map<String, Value> = SECTIONS.iter().map(schema).collect();
+    json_schema!({ "type": "object", "properties": sections })
 }
 
 /// Whether a section has something to be about.

@@ -1,6 +1,7 @@
 //! What a section of the report is.
 
 use crate::{Findings, ReportOptions, View};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 /// One question that the report answers.
 pub struct Section {
@@ -17,8 +18,8 @@ pub struct Section {
     pub about: About,
     /// Whether a brief report shows it.
     pub in_brief: InBrief,
-    /// What its answer is in the JSON: [`schema_of`](crate::render::json::schema_of) the type.
-    pub schema: fn(&mut schemars::SchemaGenerator) -> schemars::Schema,
+    /// What its answer is in the JSON: [`schema_of`] the type.
+    pub schema: fn(&mut SchemaGenerator) -> Schema,
     /// Answers it.
     pub answer: fn(&Findings<'_>, &ReportOptions) -> Answer,
 }
@@ -67,4 +68,19 @@ pub struct Answer {
     pub lacking: String,
     /// Whether anything was found that the section's advice is for.
     pub advises: bool,
+}
+
+/// A section in the report: its answer, and what that lacks.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "it describes what is put together from both")]
+struct Printed<T> {
+    #[serde(flatten)]
+    answer: T,
+    /// What the logs lack for a full answer, and how to record it; empty if nothing is missing.
+    lacking: String,
+}
+
+/// What the answer of a section is in the report.
+pub fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    Printed::<T>::json_schema(generator)
 }

@@ -83,7 +83,7 @@ fn tables_are_made_from_the_types() {
             ],
         ),
         ("whatif.md", vec![("fields", of("cli/src/commands/whatif.rs", "Document"))]),
-        ("top.md", vec![("fields", of("cli/src/commands/top/once.rs", "Document"))]),
+        ("top.md", vec![("fields", of("cli/src/commands/top/once.rs", "FrameJson"))]),
     ];
     for (page, parts) in pages {
         let file = root().join("docs").join(page);

@@ -21,7 +21,7 @@ pub const fn section(name: &'static str, title: &'static str) -> Section {
         advice: "Do less under the first of them, take it more seldom, or split it.",
         about: About::All,
         in_brief: InBrief::Never,
-        schema: tyrion_report::render::json::schema_of::<()>,
+        schema: tyrion_report::schema_of::<()>,
         answer: |_, _| Answer::default(),
     }
 }

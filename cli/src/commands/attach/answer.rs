@@ -14,7 +14,7 @@ use tyrion_wire::header::RecordingState;
 
 /// What `--json` of `tyrion status`, `attach` and `stop` prints.
 #[derive(Serialize, JsonSchema)]
-pub struct Document<'a> {
+pub struct StatusJson<'a> {
     /// What the agent answers: `state`, `log`, `mode` and what else there is to tell.
     #[serde(flatten)]
     answer: BTreeMap<&'a str, AnswerValue<'a>>,
@@ -72,7 +72,7 @@ fn in_json(answer: &AgentReply, here: &Path, own: Option<OwnCpu>) -> String {
     let told = answer.iter().filter(|(key, _)| !is_of_own(key) && !is_ours(key));
     let value = |value: &'_ str| value.parse().map(AnswerValue::Number).ok();
     let told = told.map(|(key, text)| (&**key, value(text).unwrap_or(AnswerValue::Text(text))));
-    let document = Document {
+    let document = StatusJson {
         answer: told.collect(),
         log_here: (!here.as_os_str().is_empty()).then(|| here.to_string_lossy().into_owned()),
         own_cpu: own,

@@ -1,5 +1,6 @@
 //! What records are in JSON: the schema of a line of `tyrion dump --json`.
 
+use crate::commands::lock_names::TakenLock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -30,11 +31,11 @@ pub enum Record<'a> {
     /// Who ended the wait before it.
     Wake(Wake<'a>),
     /// What the owner of a lock did while another thread waited.
-    Holder(Holder<'a>),
+    Holder(OwnerAnswer<'a>),
     /// What a thread was doing, in one sample or several alike.
-    Sample(Sample<'a>),
+    Sample(SampleRecord<'a>),
     /// The same, in a snapshot that the program asked for.
-    Snapshot(Sample<'a>),
+    Snapshot(SampleRecord<'a>),
     /// One hold, at its release.
     Hold(Hold<'a>),
     /// A thread acquires a lock object for the first time.
@@ -135,23 +136,6 @@ pub struct WaitedFor<'a> {
     /// What the program calls it. Missing if that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lock_name: Option<&'a str>,
-}
-
-/// A lock that was taken somewhere.
-#[derive(Serialize, JsonSchema)]
-pub struct TakenLock<'a> {
-    /// The kind of lock.
-    pub kind: &'static str,
-    /// `java.lang.Object#7`, or `@` and the identity hash if nobody waited for it.
-    pub lock: String,
-    /// What the program calls it; may be empty.
-    pub lock_name: &'a str,
-    /// Its class.
-    pub lock_class: &'a str,
-    /// Its identity hash. `null` if it is not known.
-    pub hash: Option<u32>,
-    /// Where.
-    pub at: &'a str,
 }
 
 /// A wait.
@@ -260,7 +244,7 @@ pub struct Wake<'a> {
 
 /// An answer to the question who has a lock.
 #[derive(Serialize, JsonSchema)]
-pub struct Holder<'a> {
+pub struct OwnerAnswer<'a> {
     /// When.
     pub at_ns: u64,
     /// How much of the wait it stands for.
@@ -285,7 +269,7 @@ pub struct Holder<'a> {
 
 /// What a thread was seen doing.
 #[derive(Serialize, JsonSchema)]
-pub struct Sample<'a> {
+pub struct SampleRecord<'a> {
     /// When.
     pub at_ns: u64,
     /// Who.

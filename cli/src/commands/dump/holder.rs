@@ -33,7 +33,7 @@ impl Dump<'_> {
         let state = ThreadState::from_code(holder.state).unwrap_or(ThreadState::Other);
         let is_free = holder.owner == id::UNKNOWN && holder.state == FREE;
         if self.json {
-            let record = Record::Holder(fields::Holder {
+            let record = Record::Holder(fields::OwnerAnswer {
                 at_ns,
                 stands_for_ns: holder.stands_for_ns,
                 state: if is_free { "free" } else { state.name() },

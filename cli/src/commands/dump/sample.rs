@@ -48,7 +48,7 @@ impl Dump<'_> {
         let lock = (sample.lock != id::UNKNOWN).then(|| self.lock(sample.lock));
         if self.json {
             let group = self.names.group(sample.stack);
-            let fields = fields::Sample {
+            let fields = fields::SampleRecord {
                 at_ns,
                 who: Who { thread: &thread.0, thread_id: sampled.thread },
                 state,

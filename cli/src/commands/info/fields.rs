@@ -11,7 +11,7 @@ const SCHEMA: u32 = 1;
 
 /// What a log is, and what was recorded into it.
 #[derive(Serialize, JsonSchema)]
-pub struct Document<'a> {
+pub struct InfoJson<'a> {
     #[serde(flatten)]
     pub made: Made,
     pub log: &'a str,
@@ -29,13 +29,13 @@ pub struct Document<'a> {
     pub metadata: BTreeMap<&'a str, &'a str>,
     /// `null` if no waits were recorded.
     pub totals: Option<Totals>,
-    pub kinds: BTreeMap<&'static str, Kind>,
+    pub kinds: BTreeMap<&'static str, KindTotals>,
     pub callbacks: Callbacks,
     pub events: u64,
     pub bytes_per_event: f64,
     pub file_bytes: u64,
     pub threads: Option<usize>,
-    pub waiting: Option<Waiting>,
+    pub waiting: Option<WaitingCounts>,
     pub damage: Vec<String>,
     pub notes: Vec<String>,
     pub lacks: Vec<&'static str>,
@@ -78,7 +78,7 @@ pub struct Totals {
 
 /// The waits of a kind.
 #[derive(Serialize, JsonSchema)]
-pub struct Kind {
+pub struct KindTotals {
     pub count: Option<u64>,
     pub wait_ns: Option<u64>,
     pub recorded: u64,
@@ -104,7 +104,7 @@ pub struct Tally {
 
 /// Threads that waited when the log ended.
 #[derive(Serialize, JsonSchema)]
-pub struct Waiting {
+pub struct WaitingCounts {
     pub contention: usize,
     pub idle: usize,
 }
@@ -137,7 +137,7 @@ pub struct OptionChange<'a> {
 pub struct Trace<'a> {
     pub records: u64,
     pub hold: String,
-    pub taken: Option<Taken>,
+    pub taken: Option<AcquisitionSums>,
     pub blame: Option<BlameTotals>,
     pub instances: Option<Instances>,
     pub nesting_pairs: u64,
@@ -149,7 +149,7 @@ pub struct Trace<'a> {
 
 /// Acquisitions.
 #[derive(Serialize, JsonSchema)]
-pub struct Taken {
+pub struct AcquisitionSums {
     pub acquisitions: u64,
     pub uncounted: u64,
     pub acquisitions_error: u64,

@@ -292,8 +292,8 @@ impl AcquisitionTotals {
         ))
     }
 
-    fn fields(self, hold: HoldMode) -> fields::Taken {
-        fields::Taken {
+    fn fields(self, hold: HoldMode) -> fields::AcquisitionSums {
+        fields::AcquisitionSums {
             acquisitions: self.acquisitions,
             uncounted: self.uncounted,
             acquisitions_error: self.acquisitions_error,

@@ -13,7 +13,7 @@ use tyrion_report::{OwnCpu, render::json::escaped};
 
 /// A frame, as `--json` prints it. The fields are described in docs/top.md.
 #[derive(Serialize, JsonSchema)]
-pub struct Document<'a> {
+pub struct FrameJson<'a> {
     /// 1. It changes when a field is renamed, removed or means something else.
     schema: u32,
     /// The version of Tyrion that wrote this.
@@ -50,7 +50,7 @@ pub struct Document<'a> {
 /// # Errors
 /// When a number is none that JSON knows.
 pub fn json(frame: &TopFrame, status: &Status, top: usize) -> Result<String, serde_json::Error> {
-    let printed = Document {
+    let printed = FrameJson {
         schema: 1,
         tyrion: env!("CARGO_PKG_VERSION"),
         log: &status.log,

@@ -1,7 +1,7 @@
 //! For machines. `docs/report-json.md` tells what every field means.
 
-use crate::{Report, ReportOptions, SECTIONS, Section, findings::LogFacts};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use crate::{Report, ReportOptions, findings::LogFacts, report::sections_schema};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::{borrow::Cow, collections::BTreeMap, fmt::Write};
@@ -12,7 +12,7 @@ pub const SCHEMA: u32 = 1;
 
 /// What `tyrion report --json` prints.
 #[derive(Serialize, JsonSchema)]
-pub struct Document<'r> {
+pub struct ReportJson<'r> {
     /// The version that made the report.
     tyrion: &'r str,
     /// The version of what this document describes: 1.
@@ -26,35 +26,8 @@ pub struct Document<'r> {
     /// What was damaged in the logs.
     damage: &'r [String],
     /// The selected sections, by name.
-    #[schemars(schema_with = "sections")]
+    #[schemars(schema_with = "sections_schema")]
     sections: BTreeMap<&'static str, Map<String, Value>>,
-}
-
-/// A section in the report: its answer, and what that lacks.
-#[derive(JsonSchema)]
-#[allow(dead_code, reason = "it describes what is put together from both")]
-struct Printed<T> {
-    #[serde(flatten)]
-    answer: T,
-    /// What the logs lack for a full answer, and how to record it; empty if nothing is missing.
-    lacking: String,
-}
-
-/// What the answer of a section is in the report.
-pub fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    Printed::<T>::json_schema(generator)
-}
-
-/// Any of the sections.
-fn sections(generator: &mut SchemaGenerator) -> Schema {
-    let schema = |section: &&Section| {
-        let mut schema = (section.schema)(generator);
-        schema.insert("description".to_owned(), section.title.into());
-        (section.name.to_owned(), schema.to_value())
-    };
-    let sections: Map<String, Value> =
-        SECTIONS.iter().collect::<Vec<_>>().iter().map(schema).collect();
-    json_schema!({ "type": "object", "properties": sections })
 }
 
 /// The report as one JSON object, its fields in the order of their names.
@@ -68,7 +41,7 @@ pub fn write(report: &Report) -> String {
         value.insert("lacking".to_owned(), json!(shown.answer.lacking));
         (shown.section.name, value)
     });
-    let document = Document {
+    let document = ReportJson {
         tyrion: report.version,
         schema: SCHEMA,
         logs: &report.logs,

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::{LockRef, OwnedWait, ThreadBlame},
-    render::json::schema_of,
+    section::schema_of,
 };
 use chance::{Chances, Own, error_ns};
 use looked::{AllLooks, is_code_unseen, is_thread_unseen};

@@ -6,7 +6,7 @@ use super::shared::{HotStack, count, cut, mean, nobody_waited, ns, share, share_
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::{Delay, LockRef},
-    render::json::schema_of,
+    section::schema_of,
     view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
 use rows::Sides;

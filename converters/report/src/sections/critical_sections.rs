@@ -9,7 +9,7 @@ use super::{estimate, shared::cut};
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::{Histogram, LockRef, life, names},
-    render::json::schema_of,
+    section::schema_of,
 };
 use schemars::JsonSchema;
 pub(super) use seen::meanwhile;

@@ -4,7 +4,7 @@ use super::shared::{cut, lacking_singles};
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::Delay,
-    render::json::schema_of,
+    section::schema_of,
     view::{Column, Part, Row, Table, TableCell, View},
 };
 use schemars::JsonSchema;

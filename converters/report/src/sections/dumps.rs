@@ -5,7 +5,7 @@ mod found;
 mod series;
 mod view;
 
-use crate::{About, Answer, Findings, InBrief, ReportOptions, Section, render::json::schema_of};
+use crate::{About, Answer, Findings, InBrief, ReportOptions, Section, section::schema_of};
 use schemars::JsonSchema;
 use serde::Serialize;
 pub(crate) use series::brief;

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::names,
-    render::json::schema_of,
+    section::schema_of,
     view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
 use schemars::JsonSchema;

@@ -19,7 +19,7 @@ mod walk;
 use super::shared::cut;
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section, findings::LockRef,
-    render::json::schema_of, view::Part,
+    section::schema_of, view::Part,
 };
 use describer::Describer;
 use schemars::JsonSchema;

@@ -8,7 +8,7 @@ use crate::{
         LockRef,
         near_misses::{Scan, ScanKey, Stats, are_told},
     },
-    render::json::schema_of,
+    section::schema_of,
     view::{Column, Detail, Part, Row, Table, TableCell},
 };
 use schemars::JsonSchema;

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     About, Answer, Collections, Findings, InBrief, ReportOptions, Section,
     findings::{Delay, LogFacts, OtherWaits, Phase},
-    render::json::schema_of,
+    section::schema_of,
 };
 use cost::Cost;
 pub(crate) use cost::process_cpu_ns;

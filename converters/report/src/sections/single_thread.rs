@@ -11,7 +11,7 @@ use super::shared::{count, count_within, cut, ns, within};
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section, View,
     findings::{LockRef, names},
-    render::json::schema_of,
+    section::schema_of,
     view::{Column, Part, Row, Table, TableCell},
 };
 use instances::{Instances, Whose};

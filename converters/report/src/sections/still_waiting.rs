@@ -10,7 +10,7 @@ use super::shared::cut;
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::{LockRef, names::is_machinery},
-    render::json::schema_of,
+    section::schema_of,
 };
 use owners::{BlockedThread, OwnerSource};
 use schemars::JsonSchema;

@@ -4,7 +4,7 @@ use super::shared::{self, nobody_waited};
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::LockRef,
-    render::json::schema_of,
+    section::schema_of,
     view::{self, Part, View},
 };
 use schemars::JsonSchema;

@@ -10,7 +10,7 @@ mod tests;
 use super::sampled::{self, StateTimes};
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section, findings::SampledInterval,
-    render::json::schema_of,
+    section::schema_of,
 };
 use build::TreeBuilder;
 use schemars::JsonSchema;

@@ -26,7 +26,7 @@ use super::overview::Overview;
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section, View,
     findings::{GroupTime, Phase, thread_group},
-    render::json::schema_of,
+    section::schema_of,
     view::Part,
 };
 use codes::Codes;

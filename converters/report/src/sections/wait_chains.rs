@@ -9,7 +9,7 @@ use super::shared::{cut, share};
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::{ChainEnd, ChainStep, LockRef, WaitChain},
-    render::json::schema_of,
+    section::schema_of,
 };
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section, findings::thread_group,
-    render::json::schema_of,
+    section::schema_of,
 };
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -4,7 +4,7 @@ use super::shared::{cut, mean};
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::{LockGroups, LockRef},
-    render::json::schema_of,
+    section::schema_of,
     view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
 use rayon::prelude::*;

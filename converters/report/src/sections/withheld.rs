@@ -8,7 +8,7 @@ use super::shared::{HotStack, cut, share};
 use crate::{
     About, Answer, Findings, InBrief, ReportOptions, Section,
     findings::{Delay, LockRef, PlaceWaits, PlaceWaker},
-    render::json::schema_of,
+    section::schema_of,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
