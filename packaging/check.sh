@@ -312,22 +312,60 @@ check_crates() {
 check_maven() {
     local project=$empty/maven
     cp -r "$root/packaging/maven-check" "$project"
+    # The tests of the project run, with the agent, on the way.
     mvn -q -B -f "$project" -Dmaven.repo.local="$empty/m2" "-Dtyrion.version=$version" \
-        "-Dtyrion.repository=file://$dist/maven" compile dependency:copy-dependencies
-    local jars=("$project"/target/dependency/*.jar)
-    [ "${#jars[@]}" = 1 ] || fail "maven: the API has dependencies: ${jars[*]}"
+        "-Dtyrion.repository=file://$dist/maven" test dependency:copy-dependencies \
+        -DincludeScope=runtime >"$empty/said" 2>&1 || fail "maven: $(cat "$empty/said")"
+    local jars="$project/target/dependency"
+    [ "$(ls "$jars")" = "tyrion-agent-$version.jar
+tyrion-api-$version.jar" ] || fail "maven: a library has dependencies: $(ls "$jars")"
+    check_maven_api "$project" "$jars/tyrion-api-$version.jar"
+    check_maven_agent "$project" "$jars/tyrion-agent-$version.jar"
+    local base name
+    for name in api agent; do
+        base=$(dirname "$(find "$dist/maven" -name "tyrion-$name-*.pom")")
+        unzip -l "$base/tyrion-$name-$version-sources.jar" | grep -q "tyrion/$name/Tyrion.java"
+        unzip -l "$base/tyrion-$name-$version-javadoc.jar" | grep -q "tyrion/$name/Tyrion.html"
+        unzip -p "$base/tyrion-$name-$version.jar" META-INF/MANIFEST.MF |
+            grep -q "Automatic-Module-Name: tyrion.$name"
+    done
+}
+
+check_maven_api() { # project, jar
     local log=$empty/maven.log tyrion=$stage/x86_64/bin/tyrion
     alone "$tyrion" record --threshold 0 -o "$log" -- "$java" \
-        -cp "$project/target/classes:${jars[0]}" check.Main >/dev/null
+        -cp "$1/target/classes:$2" check.Main >/dev/null
     alone "$tyrion" dump "$log" >"$empty/dumped"
     grep -q 'group from maven' "$empty/dumped" || fail "maven: the group is not in the log"
-    local base
-    base=$(dirname "$(find "$dist/maven" -name '*.pom')")
-    unzip -l "$base/tyrion-api-$version-sources.jar" | grep -q tyrion/api/Tyrion.java
-    unzip -l "$base/tyrion-api-$version-javadoc.jar" | grep -q tyrion/api/Tyrion.html
-    unzip -p "$base/tyrion-api-$version.jar" META-INF/MANIFEST.MF |
-        grep -q 'Automatic-Module-Name: tyrion.api'
     ok "maven: a project gets the API, compiles, and its group is recorded"
+}
+
+# On every JDK that is there: no tyrion is needed to record.
+check_maven_agent() { # project, jar
+    local tyrion=$stage/x86_64/bin/tyrion arch libc log jdk
+    for arch in $arches; do
+        for libc in glibc musl; do
+            unzip -p "$2" "tyrion/agent/lib/$arch-$libc/libtyrion_agent.so" |
+                cmp - "$stage/$arch/lib/tyrion/$libc/libtyrion_agent.so"
+        done
+    done
+    unzip -l "$2" | grep -q META-INF/THIRD-PARTY-LICENSES || fail "maven: no licences of others"
+    log=$(echo "$1"/target/tests-*.log)
+    alone "$tyrion" dump "$log" >"$empty/dumped"
+    grep -q 'group from maven' "$empty/dumped" || fail "maven: the tests are not recorded"
+    ok "maven: Surefire's tests are recorded"
+    mkdir -p "$empty/agent-tmp"
+    for jdk in "$root"/target/jdks/*/bin/java; do
+        log=$empty/javaagent.log
+        rm -f "$log"
+        alone "$jdk" "-javaagent:$2=file=$log,threshold=0" "-Djava.io.tmpdir=$empty/agent-tmp" \
+            -cp "$1/target/classes:$1/target/dependency/tyrion-api-$version.jar" check.Main \
+            >"$empty/said" 2>&1 || fail "maven: $jdk: $(cat "$empty/said")"
+        alone "$tyrion" dump "$log" >"$empty/dumped" || fail "maven: $jdk: $(cat "$empty/said")"
+        grep -q 'group from maven' "$empty/dumped" || fail "maven: $jdk: nothing is recorded"
+    done
+    [ -z "$(ls -A "$empty/agent-tmp")" ] || fail "maven: something stays"
+    ok "maven: -javaagent records on Java $(cd "$root/target/jdks" && echo [0-9]*)"
 }
 
 [ "$(id -u)" = 0 ] || fail "only root can install into an empty root: run it as root"

@@ -8,6 +8,7 @@
 
 mod support;
 
+mod agent_jar;
 mod another_log;
 mod api;
 mod attached;
