@@ -4,7 +4,7 @@
 #
 #   packaging/check.sh [KIND...]
 #
-# Kinds: binaries tarballs debs wheels image crates maven old_glibc; without one, all. As
+# Kinds: binaries tarballs debs wheels image crates maven jmh old_glibc; without one, all. As
 # root, and with the JDK that DIST_JDK names (17). Prints a line for each thing that was
 # tried.
 set -eu
@@ -368,6 +368,29 @@ check_maven_agent() { # project, jar
     ok "maven: -javaagent records on Java $(cd "$root/target/jdks" && echo [0-9]*)"
 }
 
+# Whoever has the profiler on the class path names it; the answers are known.
+check_jmh() {
+    local project=$empty/jmh logs=$empty/jmh-logs
+    cp -r "$root/packaging/jmh-check" "$project"
+    mvn -q -B -f "$project" -Dmaven.repo.local="$empty/m2" "-Dtyrion.version=$version" \
+        "-Dtyrion.repository=file://$dist/maven" compile dependency:copy-dependencies \
+        >"$empty/said" 2>&1 || fail "jmh: $(cat "$empty/said")"
+    local run=("$java" -cp "$project/target/classes:$project/target/dependency/*" org.openjdk.jmh.Main)
+    (cd "$empty" && alone "${run[@]}" -rf json -rff "$empty/jmh.json" \
+        -prof "tyrion:mode=trace;dir=$logs;tyrion=$stage/x86_64/bin/tyrion") >"$empty/said" 2>&1 ||
+        fail "jmh: $(cat "$empty/said")"
+    python3 "$root/packaging/jmh-check/judge.py" "$empty/jmh.json" "$logs" \
+        {alone,book,mixed}:{2,4} || fail "jmh: $(cat "$empty/said")"
+    ok "jmh: waits, contended acquisitions, loss and the lock are what they must be"
+    # Without a command that reads logs, benchmarks run, and their logs stay.
+    (cd "$empty" && alone "${run[@]}" -f 1 -p holdMillis=2 -prof "tyrion:dir=$logs/without" book) \
+        >"$empty/said" 2>&1 || fail "jmh: $(cat "$empty/said")"
+    grep -q 'no command tyrion to read logs' "$empty/said" || fail "jmh: $(cat "$empty/said")"
+    alone "$stage/x86_64/bin/tyrion" report "$logs"/without/*.log | grep -q Ledger.lock ||
+        fail "jmh: nothing is recorded"
+    ok "jmh: records without the command, too"
+}
+
 [ "$(id -u)" = 0 ] || fail "only root can install into an empty root: run it as root"
 for command in chroot dpkg mvn objcopy python3 readelf unshare unzip; do
     command -v "$command" >/dev/null || fail "please install $command"
@@ -375,7 +398,7 @@ done
 python3 -c 'import ensurepip' 2>/dev/null || fail "please install python3-venv"
 [ -x "$java" ] || fail "no $java; run tests/setup/jdks.sh"
 [ -d "$classes" ] || fail "no classes; run tests/setup/java-classes.sh"
-[ $# -gt 0 ] || set -- binaries tarballs debs wheels image crates maven old_glibc
+[ $# -gt 0 ] || set -- binaries tarballs debs wheels image crates maven jmh old_glibc
 for kind in "$@"; do
     "check_$kind"
 done

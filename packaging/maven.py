@@ -18,9 +18,11 @@ URL = "https://github.com/tyrion-profiler/tyrion"
 class Artifact:
     """One of them: what it is, where its sources are, and its jar."""
 
-    def __init__(self, name, title, description, sources, content):
+    def __init__(self, name, title, description, sources, content, uses=(), compiled_with=()):
         self.name, self.title, self.description = name, title, description
         self.sources, self.content = sources, content
+        # Artifacts of ours that come with it, and libraries that whoever uses it has.
+        self.uses, self.compiled_with = uses, compiled_with
 
 
 def agent_jar():
@@ -42,7 +44,23 @@ ARTIFACTS = [
         "tyrion-agent", "Tyrion's agent in a jar",
         "The agent of Tyrion, a lock profiler for the JVM, for Linux on x86-64 and aarch64, and what loads it.",
         java_jars.sources("agent"), agent_jar),
+    Artifact(
+        "tyrion-jmh", "Tyrion's profiler for JMH",
+        "Tells what locks cost a benchmark of JMH, by Tyrion, a lock profiler for the JVM.",
+        java_jars.sources("jmh"), java_jars.jmh_jar, ["tyrion-agent"], [java_jars.JMH]),
 ]
+
+
+def dependencies(artifact):
+    """Those of its pom."""
+    ours = [(GROUP, name, version(), "compile") for name in artifact.uses]
+    others = [(*coordinates.split(":"), "provided") for coordinates in artifact.compiled_with]
+    lines = [
+        f"    <dependency><groupId>{group}</groupId><artifactId>{name}</artifactId>"
+        f"<version>{of}</version><scope>{scope}</scope></dependency>\n"
+        for group, name, of, scope in ours + others
+    ]
+    return f"  <dependencies>\n{''.join(lines)}  </dependencies>\n" if lines else ""
 
 
 def pom(artifact):
@@ -63,7 +81,7 @@ def pom(artifact):
   </licenses>
   <developers><developer><name>The Tyrion contributors</name></developer></developers>
   <scm><url>{URL}</url></scm>
-</project>
+{dependencies(artifact)}</project>
 """.encode()
 
 
@@ -75,9 +93,11 @@ def files_of(folder):
 
 def javadoc(artifact, folder):
     sources = sorted(str(path) for path in artifact.sources.rglob("*.java"))
+    libraries = [java_jars.library(coordinates) for coordinates in artifact.compiled_with]
     subprocess.run(
         [JDK / "javadoc", "-quiet", "-notimestamp", "-Xdoclint:all", "-Werror", "--release", "8",
          "-encoding", "UTF-8", "-charset", "UTF-8", "-windowtitle", artifact.title,
+         "-sourcepath", java_jars.sources("agent"), "-cp", ":".join(map(str, libraries)),
          "-d", folder, *sources],
         check=True,
     )

@@ -21,23 +21,27 @@ on_jdks!(mistakes_are_told_in_one_line: extremes, everywhere all);
 on_jdks!(nothing_is_loaded_from_where_others_could_replace_it: edges, everywhere all);
 on_jdks!(a_planted_library_is_not_loaded: edges, everywhere all);
 
-/// A jar with the agent under test as that of a platform; `None` after a message.
-fn jar_for(folder: &Path, platform: &str) -> Option<PathBuf> {
+/// A jar that `packaging/java_jars.py` makes; `None` after a message.
+pub fn made_jar(folder: &Path, name: &str, what: &str) -> Option<PathBuf> {
     if !root().join("target/jdks/17/bin/javac").is_file() {
         skip("JDK 17 with javac: run tests/setup/jdks.sh 17");
         return None;
     }
-    let jar = folder.join("tyrion-agent.jar");
-    let library = format!("{platform}={}", text(&agent()));
+    let jar = folder.join(name);
     let mut make = Command::new("python3");
-    make.arg(root().join("packaging/java_jars.py")).arg(&jar).arg(library);
+    make.arg(root().join("packaging/java_jars.py")).arg(&jar).arg(what);
     let made = output(make.env("PYTHONDONTWRITEBYTECODE", "1"));
     assert!(made.status.success(), "{}", err(&made));
     Some(jar)
 }
 
+/// A jar with the agent under test as that of a platform.
+fn jar_for(folder: &Path, platform: &str) -> Option<PathBuf> {
+    made_jar(folder, "tyrion-agent.jar", &format!("{platform}={}", text(&agent())))
+}
+
 /// That for this machine, made once.
-fn jar() -> Option<&'static Path> {
+pub fn jar() -> Option<&'static Path> {
     static JAR: OnceLock<Option<(TempDir, PathBuf)>> = OnceLock::new();
     let made = JAR.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();
@@ -78,7 +82,7 @@ impl Loads {
     }
 
     /// With the jar on the command line.
-    fn from_the_start(self, jar: &Path, options: &str) -> Loads {
+    fn with_jar(self, jar: &Path, options: &str) -> Loads {
         let flag = format!("-javaagent:{}={options}", text(jar));
         self.flag(&flag)
     }
@@ -143,8 +147,7 @@ fn libraries(output: &Output) -> Vec<PathBuf> {
 
 fn at_the_start(jdk: &Jdk) {
     let Some(jar) = jar() else { return };
-    let program =
-        Loads::new().from_the_start(jar, "file=a\\,b.log,depth=32").flag("-verbose:class");
+    let program = Loads::new().with_jar(jar, "file=a\\,b.log,depth=32").flag("-verbose:class");
     let output = program.run(jdk, jar);
     assert_eq!(told(&output), [""; 0]);
     let [library] = &libraries(&output)[..] else { panic!("{}", out(&output)) };
@@ -227,8 +230,7 @@ fn where_loading_is_denied(jdk: &Jdk) {
         9..=20 => ("-XX:-EnableDynamicAgentLoading", false),
         _ => ("-XX:-EnableDynamicAgentLoading", true),
     };
-    let programs =
-        [Loads::new().from_the_start(jar, "file=a.log"), Loads::new().load("file=a.log")];
+    let programs = [Loads::new().with_jar(jar, "file=a.log"), Loads::new().load("file=a.log")];
     for program in programs {
         let program = program.flag(flag);
         let output = program.run(jdk, jar);
@@ -242,12 +244,12 @@ fn where_loading_is_denied(jdk: &Jdk) {
         assert!(line.starts_with("tyrion: this JVM does not allow it (-XX:"), "{line}");
         assert!(line.ends_with("; the program runs unprofiled"), "{line}");
         assert_eq!(err(&output).lines().count(), 1, "{}", err(&output));
-        assert_eq!(libraries(&output), [PathBuf::new(); 0]);
+        assert_eq!(libraries(&output), Vec::<PathBuf>::new());
         assert!(!program.path("a.log").exists());
-        assert_eq!(program.left_in("tmp"), [PathBuf::new(); 0]);
+        assert_eq!(program.left_in("tmp"), Vec::<PathBuf>::new());
     }
     // What keeps other processes away: from Java 9 on, this is none.
-    let program = Loads::new().from_the_start(jar, "file=a.log");
+    let program = Loads::new().with_jar(jar, "file=a.log");
     let program = program.flag("-XX:+DisableAttachMechanism");
     if jdk.major > 8 {
         assert_eq!(told(&program.run(jdk, jar)), [""; 0]);
@@ -269,20 +271,20 @@ fn mistakes_are_told_in_one_line(jdk: &Jdk) {
         if jdk.major == 8 && options.contains('"') {
             continue;
         }
-        let program = Loads::new().from_the_start(jar, options);
+        let program = Loads::new().with_jar(jar, options);
         let output = program.run(jdk, jar);
         let told = told(&output);
         let [line] = &told[..] else { panic!("{options}: {told:?}") };
         assert!(line.contains(expected), "{options}: {line}");
         assert!(line.ends_with("; the program runs unprofiled"), "{line}");
-        assert_eq!(program.left_in("tmp"), [PathBuf::new(); 0], "{options}");
+        assert_eq!(program.left_in("tmp"), Vec::<PathBuf>::new(), "{options}");
     }
 }
 
 fn nothing_is_loaded_from_where_others_could_replace_it(jdk: &Jdk) {
     let Some(jar) = jar() else { return };
     let open = Permissions::from_mode(0o777);
-    let program = Loads::new().from_the_start(jar, "file=a.log");
+    let program = Loads::new().with_jar(jar, "file=a.log");
     fs::set_permissions(program.path("tmp"), open.clone()).unwrap();
     let output = program.run(jdk, jar);
     assert_eq!(told(&output), [""; 0]);
@@ -299,17 +301,17 @@ fn nothing_is_loaded_from_where_others_could_replace_it(jdk: &Jdk) {
         let told = told(&output);
         let [line] = &told[..] else { panic!("{told:?}") };
         assert!(line.contains("another user could replace what is in"), "{line}");
-        assert_eq!(libraries(&output), [PathBuf::new(); 0]);
+        assert_eq!(libraries(&output), Vec::<PathBuf>::new());
         assert!(!program.path("a.log").exists());
         assert_eq!((program.left_in("tmp"), program.left_in("home")), (Vec::new(), Vec::new()));
     };
-    let program = Loads::new().from_the_start(jar, "file=a.log");
+    let program = Loads::new().with_jar(jar, "file=a.log");
     for name in ["tmp", "home"] {
         fs::set_permissions(program.path(name), open.clone()).unwrap();
     }
     refused(program);
     // A folder that was named is the only one.
-    let program = Loads::new().from_the_start(jar, "file=a.log");
+    let program = Loads::new().with_jar(jar, "file=a.log");
     let named = program.path("named");
     fs::create_dir(&named).unwrap();
     fs::set_permissions(&named, open).unwrap();
@@ -318,7 +320,7 @@ fn nothing_is_loaded_from_where_others_could_replace_it(jdk: &Jdk) {
     if fs::metadata("/proc/self").unwrap().uid() != 0 {
         return skip_for_root("to give folders to another user");
     }
-    let program = Loads::new().from_the_start(jar, "file=a.log");
+    let program = Loads::new().with_jar(jar, "file=a.log");
     for name in ["tmp", "home"] {
         chown(program.path(name), Some(12_345), None).unwrap();
     }
@@ -338,7 +340,7 @@ fn a_planted_library_is_not_loaded(jdk: &Jdk) {
     bytes.push(0);
     fs::write(&planted, bytes).unwrap();
     let flag = format!("-Dtyrion.agent.library={}", text(&planted));
-    let program = program.from_the_start(jar, "file=a.log").flag(&flag);
+    let program = program.with_jar(jar, "file=a.log").flag(&flag);
     let output = program.run(jdk, jar);
     assert_eq!(told(&output), [""; 0]);
     let [library] = &libraries(&output)[..] else { panic!("{}", out(&output)) };

@@ -32,6 +32,7 @@ mod hostile;
 mod identity;
 mod intact;
 mod jfr;
+mod jmh;
 mod judges;
 mod kernels;
 mod launching;

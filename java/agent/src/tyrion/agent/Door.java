@@ -38,7 +38,7 @@ abstract class Door {
 
     /** Takes what the JVM's command has said. */
     static void check(String said, Path library) throws NotLoadedException, IOException {
-        String line = said == null ? "" : said.trim().replaceAll("\\s+", " ");
+        String line = said == null ? "" : said.trim().replace('\n', ' ');
         if (line.equals("return code: 0")) {
             return;
         }

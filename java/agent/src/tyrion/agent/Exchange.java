@@ -2,6 +2,7 @@ package tyrion.agent;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.SeekableByteChannel;
 import java.nio.file.FileSystems;
@@ -14,7 +15,6 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.security.SecureRandom;
 import java.util.EnumSet;
 import java.util.Set;
 
@@ -70,13 +70,7 @@ final class Exchange implements Closeable {
     /** A new one, if nobody but this user and root could put another in its place. */
     static Exchange create(Path around) throws IOException {
         Path real = around.toRealPath();
-        byte[] random = new byte[RANDOM_BYTES];
-        new SecureRandom().nextBytes(random);
-        StringBuilder name = new StringBuilder(PREFIX);
-        for (byte b : random) {
-            name.append(String.format("%02x", b));
-        }
-        Path folder = real.resolve(name.toString());
+        Path folder = real.resolve(PREFIX + randomName());
         Files.createDirectory(folder, mode("rwx------"));
         try {
             Exchange exchange = new Exchange(folder, number(folder, "unix:uid"));
@@ -86,6 +80,21 @@ final class Exchange implements Closeable {
             Files.delete(folder);
             throw e;
         }
+    }
+
+    /** From the kernel: Java's own generators, and its formatting, take 100 ms at the first use. */
+    private static String randomName() throws IOException {
+        StringBuilder name = new StringBuilder();
+        try (InputStream random = Files.newInputStream(Paths.get("/dev/urandom"))) {
+            for (int i = 0; i < RANDOM_BYTES; i++) {
+                int b = random.read();
+                if (b < 0) {
+                    throw new IOException("no random bytes");
+                }
+                name.append(Character.forDigit(b >> 4, 16)).append(Character.forDigit(b & 15, 16));
+            }
+        }
+        return name.toString();
     }
 
     private void checkAround(Path real) throws IOException {
