@@ -4,9 +4,9 @@
 #
 #   packaging/check.sh [KIND...]
 #
-# Kinds: binaries tarballs debs wheels image crates maven jmh old_glibc; without one, all. As
-# root, and with the JDK that DIST_JDK names (17). Prints a line for each thing that was
-# tried.
+# Kinds: binaries tarballs debs wheels image crates maven gradle jmh old_glibc; without one,
+# all. As root, and with the JDK that DIST_JDK names (17). Prints a line for each thing that
+# was tried.
 set -eu
 
 # shellcheck source-path=SCRIPTDIR source=common.sh
@@ -368,6 +368,19 @@ check_maven_agent() { # project, jar
     ok "maven: -javaagent records on Java $(cd "$root/target/jdks" && echo [0-9]*)"
 }
 
+check_gradle() {
+    local project=$empty/gradle tyrion=$stage/x86_64/bin/tyrion
+    mkdir -p "$project"
+    cp -r "$root/packaging/maven-check/src" "$root/packaging/gradle-check/build.gradle" "$project"
+    "$root/tests/setup/gradle.sh" env -C "$project" "JAVA_HOME=$root/target/jdks/17" gradle \
+        --no-daemon --gradle-user-home "$empty/gradle-home" "-PtyrionVersion=$version" \
+        "-PtyrionRepository=file://$dist/maven" test >"$empty/said" 2>&1 ||
+        fail "gradle: $(cat "$empty/said")"
+    alone "$tyrion" dump "$project"/build/tests-*.log >"$empty/dumped"
+    grep -q 'group from maven' "$empty/dumped" || fail "gradle: the tests are not recorded"
+    ok "gradle: a project gets the API and the agent, and its tests are recorded"
+}
+
 # Whoever has the profiler on the class path names it; the answers are known.
 check_jmh() {
     local project=$empty/jmh logs=$empty/jmh-logs
@@ -398,7 +411,7 @@ done
 python3 -c 'import ensurepip' 2>/dev/null || fail "please install python3-venv"
 [ -x "$java" ] || fail "no $java; run tests/setup/jdks.sh"
 [ -d "$classes" ] || fail "no classes; run tests/setup/java-classes.sh"
-[ $# -gt 0 ] || set -- binaries tarballs debs wheels image crates maven jmh old_glibc
+[ $# -gt 0 ] || set -- binaries tarballs debs wheels image crates maven gradle jmh old_glibc
 for kind in "$@"; do
     "check_$kind"
 done
