@@ -1,8 +1,8 @@
 //! `tyrion-agent.jar`, which has the agent in it: by `-javaagent`, and by `Tyrion.load`.
 
 use crate::support::{
-    Jdk, RunningCommand, agent, err, on_jdks, ours, out, output, root, run, skip, skip_for_root,
-    text, waits,
+    Jdk, RunningCommand, agent, err, load_java_agent, on_jdks, ours, out, output, root, run, skip,
+    skip_for_root, text, wait_for, waits,
 };
 use std::{
     fs::{self, Permissions},
@@ -18,6 +18,9 @@ on_jdks!(by_two_class_loaders: all);
 on_jdks!(commands_and_loads_join_each_other: extremes, everywhere all);
 on_jdks!(where_loading_is_denied: all);
 on_jdks!(mistakes_are_told_in_one_line: extremes, everywhere all);
+on_jdks!(a_jvm_without_management: extremes, everywhere all);
+on_jdks!(a_jvm_that_runs_loads_the_jar: ends, everywhere all);
+on_jdks!(another_folder_where_programs_are_not_allowed: edges, everywhere all);
 on_jdks!(nothing_is_loaded_from_where_others_could_replace_it: edges, everywhere all);
 on_jdks!(a_planted_library_is_not_loaded: edges, everywhere all);
 
@@ -127,10 +130,10 @@ impl Loads {
     }
 }
 
-/// The agent's lines on stderr, without the JVM's own warning of what is loaded late.
+/// The agent's lines on stderr, without the JVM's own warnings of what is loaded late.
 fn told(output: &Output) -> Vec<String> {
     let stderr = err(output);
-    let is_ours = |line: &&&str| !line.starts_with("WARNING: A JVM TI agent has been loaded");
+    let is_ours = |line: &&&str| !line.starts_with("WARNING: A J");
     ours(&stderr).iter().filter(is_ours).map(|line| (*line).to_owned()).collect()
 }
 
@@ -279,6 +282,62 @@ fn mistakes_are_told_in_one_line(jdk: &Jdk) {
         assert!(line.ends_with("; the program runs unprofiled"), "{line}");
         assert_eq!(program.left_in("tmp"), Vec::<PathBuf>::new(), "{options}");
     }
+}
+
+/// As one that `jlink` made: without the module that has the command.
+fn a_jvm_without_management(jdk: &Jdk) {
+    let Some(jar) = jar() else { return };
+    if jdk.major < 9 {
+        return;
+    }
+    let modules = "java.base,java.instrument";
+    let program = Loads::new().with_jar(jar, "file=a.log");
+    let program = program.flag("--limit-modules").flag(modules).load("file=b.log");
+    let output = program.run(jdk, jar);
+    let line = "tyrion: this JVM lacks the module jdk.management; use -agentpath; the program runs \
+                unprofiled";
+    assert_eq!(told(&output), [line; 2]);
+    assert_eq!(program.left_in("tmp"), Vec::<PathBuf>::new());
+}
+
+/// As `jcmd PID JVMTI.agent_load`, which knows jars, has it.
+fn a_jvm_that_runs_loads_the_jar(jdk: &Jdk) {
+    let Some(jar) = jar() else { return };
+    let mut program = Loads::new();
+    let go = program.path("go");
+    text(&go).clone_into(&mut program.awaited[0]);
+    let log = program.path("late.log");
+    let command = &mut program.command(jdk, jar);
+    let mut running = RunningCommand::of(command, tempfile::tempdir().unwrap(), log);
+    running.await_line("ready");
+    load_java_agent(running.id(), jar, "file=late.log");
+    // Java 8 answers before it has loaded it.
+    wait_for("log", || {
+        out(&run(["status", &running.id().to_string()])).contains("late.log").then_some(())
+    });
+    fs::write(&go, "").unwrap();
+    let output = running.finish();
+    assert!(output.status.success(), "{}", err(&output));
+    assert_eq!(told(&output), [""; 0]);
+    program.check("late.log");
+}
+
+fn another_folder_where_programs_are_not_allowed(jdk: &Jdk) {
+    let Some(jar) = jar() else { return };
+    if fs::metadata("/proc/self").unwrap().uid() != 0 {
+        return skip_for_root("to mount a file system without programs");
+    }
+    let program = Loads::new().with_jar(jar, "file=a.log");
+    let java = program.command(jdk, jar);
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", "mount -t tmpfs -o noexec none \"$0\" && exec \"$@\""]);
+    command.arg(program.path("tmp")).arg(java.get_program()).args(java.get_args());
+    let output = output(command.current_dir(program.folder.path()));
+    assert!(output.status.success(), "{}", err(&output));
+    assert_eq!(told(&output), [""; 0]);
+    let [library] = &libraries(&output)[..] else { panic!("{}", out(&output)) };
+    assert!(library.starts_with(program.path("home").canonicalize().unwrap()), "{library:?}");
+    program.check("a.log");
 }
 
 fn nothing_is_loaded_from_where_others_could_replace_it(jdk: &Jdk) {

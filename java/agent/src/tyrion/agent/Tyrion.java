@@ -51,13 +51,21 @@ public final class Tyrion {
     }
 
     /**
-     * Somebody has loaded this jar into a JVM that runs.
+     * Somebody has loaded this jar into a JVM that runs. On Java 8 the agent records shortly after
+     * this has returned.
      *
      * @param options what they have given
      * @param instrumentation opens what loads agents to this class
      */
     public static void agentmain(String options, Instrumentation instrumentation) {
-        load(options, instrumentation);
+        if (!Door.isOld()) {
+            load(options, instrumentation);
+            return;
+        }
+        // This very thread is the one that Java 8 would load it by.
+        Thread thread = new Thread(() -> load(options, instrumentation), "tyrion-load");
+        thread.setDaemon(true);
+        thread.start();
     }
 
     private static boolean load(String options, Instrumentation instrumentation) {
