@@ -14,9 +14,9 @@
 //! told that recording took more than all of its time.
 
 use crate::{clock, random, spawn};
-use std::sync::{
-    OnceLock,
-    atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
+use std::{
+    cell::Cell,
+    sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
 };
 
 /// One call in so many is measured; a power of two.
@@ -32,15 +32,51 @@ const LEAST_MEAN_NS: i64 = 2_000;
 static RARE_NS: AtomicI64 = AtomicI64::new(0);
 static CHOSEN: Chosen = Chosen::new();
 
+thread_local! {
+    /// Whether this thread is in a call of which each stands for [`EVERY`].
+    static IS_CHOSEN: Cell<bool> = const { Cell::new(false) };
+}
+
 /// What the agent's code has taken on threads of the program, in ns; estimated.
 pub fn taken_ns() -> u64 {
     RARE_NS.load(Relaxed).saturating_add(CHOSEN.taken_ns()).max(0).cast_unsigned()
 }
 
+/// How often the JVM has called the agent on threads of the program, without what is rare;
+/// estimated.
+pub fn calls() -> u64 {
+    CHOSEN.count.load(Relaxed).saturating_mul(EVERY)
+}
+
+/// How often the agent has called the JVM meanwhile; estimated.
+pub fn jvm_calls() -> u64 {
+    CHOSEN.jvm_calls.load(Relaxed).saturating_mul(EVERY)
+}
+
+/// To be told of each call into the JVM: each changes the thread's state twice.
+#[inline]
+pub fn note_jvm_call() {
+    if IS_CHOSEN.get() {
+        CHOSEN.jvm_calls.fetch_add(1, Relaxed);
+    }
+}
+
 /// Runs what the JVM has called on whichever thread it is.
 #[inline]
 pub fn callback<T>(body: impl FnOnce() -> T) -> T {
-    if is_chosen() { measured(body, |ns| CHOSEN.add(ns)) } else { body() }
+    if is_chosen() { chosen(body) } else { body() }
+}
+
+#[inline(never)]
+fn chosen<T>(body: impl FnOnce() -> T) -> T {
+    if spawn::is_agents() {
+        return body();
+    }
+    // Some callbacks are met within others.
+    let was_chosen = IS_CHOSEN.replace(true);
+    let result = measured(body, |ns| CHOSEN.add(ns));
+    IS_CHOSEN.set(was_chosen);
+    result
 }
 
 /// The same for what is rare, and may take long: it is always measured.
@@ -55,12 +91,15 @@ struct Chosen {
     usual_ns: AtomicI64,
     /// What was beyond, which stands for itself.
     beyond_ns: AtomicI64,
+    /// Into the JVM.
+    jvm_calls: AtomicU64,
 }
 
 impl Chosen {
     const fn new() -> Chosen {
         let [usual_ns, beyond_ns] = [const { AtomicI64::new(0) }; 2];
-        Chosen { count: AtomicU64::new(0), usual_ns, beyond_ns }
+        let [count, jvm_calls] = [const { AtomicU64::new(0) }; 2];
+        Chosen { count, usual_ns, beyond_ns, jvm_calls }
     }
 
     /// Adds a call. Where calls become longer, the mean follows within a few of them.
@@ -91,28 +130,14 @@ fn measured<T>(body: impl FnOnce() -> T, add: impl FnOnce(i64)) -> T {
     if spawn::is_agents() {
         return body();
     }
+    // What a reading takes depends on what is in the caches by now.
+    let reading_begun_ns = clock::thread_cpu_ns();
     let begun_ns = clock::thread_cpu_ns();
     let result = body();
     let spent_ns = clock::thread_cpu_ns().saturating_sub(begun_ns);
-    add(spent_ns.cast_signed().saturating_sub(reading_ns().cast_signed()));
+    let reading_ns = begun_ns.saturating_sub(reading_begun_ns);
+    add(spent_ns.cast_signed().saturating_sub(reading_ns.cast_signed()));
     result
-}
-
-/// What is seen between two readings of the clock with nothing between them, in ns:
-/// the median of some. The first ones find cold caches.
-fn reading_ns() -> u64 {
-    static READING_NS: OnceLock<u64> = OnceLock::new();
-    *READING_NS.get_or_init(|| {
-        let mut spans = [0; 65];
-        let mut before_ns = clock::thread_cpu_ns();
-        for span in &mut spans {
-            let now_ns = clock::thread_cpu_ns();
-            *span = now_ns.saturating_sub(before_ns);
-            before_ns = now_ns;
-        }
-        spans.sort_unstable();
-        spans[spans.len() / 2]
-    })
 }
 
 #[cfg(test)]
@@ -170,9 +195,19 @@ mod tests {
 
         // 4000 calls of 20 µs: 80 ms, of which some 62 are measured, of as
         // many on average: a standard deviation is an eighth.
-        let (before_ns, begun_ns) = (taken_ns(), clock::thread_cpu_ns());
-        (0..4000).for_each(|_| callback(|| work(20_000)));
+        let (before, before_ns, begun_ns) = (calls(), taken_ns(), clock::thread_cpu_ns());
+        let jvm_calls_before = jvm_calls();
+        note_jvm_call();
+        (0..4000).for_each(|_| {
+            callback(|| {
+                work(20_000);
+                (0..3).for_each(|_| note_jvm_call());
+            });
+        });
         let (seen_ns, used_ns) = (taken_ns() - before_ns, clock::thread_cpu_ns() - begun_ns);
         assert!(seen_ns > used_ns / 4 && seen_ns < used_ns * 2, "{seen_ns} of {used_ns}");
+        let calls = calls() - before;
+        assert!((1_000..16_000).contains(&calls), "{calls}");
+        assert_eq!(jvm_calls() - jvm_calls_before, 3 * calls);
     }
 }

@@ -127,14 +127,17 @@ def async_profiler_library():
 
 def told_share(log):
     """What Tyrion says that it took of the program's CPU time; None of what is no such log."""
+    own = told_of_itself(log)
+    return own and own["share"]
+
+
+def told_of_itself(log):
+    """All that Tyrion says in a log of its own cost; None of what is no such log."""
     if not log.exists():
         return None
     info = subprocess.run([project.tyrion(), "info", "--json", str(log)],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
-    if info.returncode != 0:
-        return None
-    own = json.loads(info.stdout)["own_cpu"]
-    return own and own["share"]
+    return json.loads(info.stdout)["own_cpu"] if info.returncode == 0 else None
 
 
 def own_cpu(pid):

@@ -14,7 +14,7 @@
 use super::{Contention, late::LateAcquisition};
 use crate::{
     clock,
-    jvm::{Java, Local, Object, java::Weak, queues::Queues, virtual_threads::VirtualThreads},
+    jvm::{Java, Object, queues::Queues, virtual_threads::VirtualThreads},
     log::dictionary::StackRef,
     recorder::Way,
     recorder::{
@@ -23,7 +23,7 @@ use crate::{
     },
 };
 use jvmti_bindings::sys::jvmti;
-use std::sync::OnceLock;
+use std::{cell::LazyCell, sync::OnceLock};
 use tyrion_wire::{Outcome, WaitKind, def::id};
 
 /// The room that an earlier record gets, in bytes.
@@ -77,8 +77,14 @@ impl Contention {
                 return;
             }
             let limit_ns = limit.end_ns(start_ns);
-            if let Some(inferred) = waits.inferred.as_mut().filter(|it| !it.is_written)
-                && self.goes_on(java, thread, inferred)
+            let blocker = java.object_field(thread, self.recorder.fields().park_blocker);
+            let before = waits.inferred.as_ref().filter(|it| !it.is_written);
+            let before = before.and_then(|it| it.node);
+            let node =
+                LazyCell::new(|| self.node_of(java, blocker.get(), thread, before.is_some()));
+            if before.is_some()
+                && *node == before
+                && let Some(inferred) = &mut waits.inferred
             {
                 inferred.parks_again(limit_ns);
                 return;
@@ -86,22 +92,22 @@ impl Contention {
             let is_signalled = waits.inferred.as_ref().is_some_and(Inferred::is_signalled);
             if !is_signalled {
                 self.settle(context, waits);
-                self.drop_node(java, waits);
+                waits.inferred = None;
             }
             let stack = self.stack_of_park(context, java);
-            let pending = self.begin_park_of(context, java, thread, stack, None, start_ns);
+            let pending = self.begin_park_of(context, java, blocker.get(), stack, None, start_ns);
             if is_signalled {
                 // Its first park for the lock, since the signal, was that for the condition.
                 let lock = (pending.kind == WaitKind::LockReacquire).then_some(pending.lock);
                 if let Some(inferred) = &mut waits.inferred
                     && lock == Some(inferred.wait.lock)
                 {
-                    inferred.node = self.weak_node_of(java, thread);
+                    inferred.node = *node;
                     inferred.parks_again(limit_ns);
                     return;
                 }
                 self.settle(context, waits);
-                self.drop_node(java, waits);
+                waits.inferred = None;
             }
             if !pending.kind.is_contention() {
                 waits.awaited_lock = id::UNKNOWN;
@@ -111,7 +117,7 @@ impl Contention {
             begun = Some((pending, context.thread.java_id));
             waits.inferred = Some(Inferred {
                 wait: pending,
-                node: self.weak_node_of(java, thread),
+                node: *node,
                 parks: 1,
                 interruptible: stack.path.interruptible,
                 limit_ns,
@@ -137,7 +143,6 @@ impl Contention {
                 match self.signalled_within(context, &park.wait, end_ns) {
                     Some(signalled_ns) => {
                         self.end(context, park.wait, signalled_ns, Outcome::Granted, 0);
-                        self.drop_node(java, waits);
                         waits.awaited_lock =
                             self.lock_of_condition(context.generation, java, thread);
                         let wait = PendingWait::to_reacquire(&park.wait, waits, signalled_ns);
@@ -253,7 +258,7 @@ impl Contention {
     pub fn settle_last(&self, java: Java, thread: Object<'_>) {
         self.recorder.with(java, thread, false, |context, waits| {
             self.settle(context, waits);
-            self.drop_node(java, waits);
+            waits.inferred = None;
         });
     }
 
@@ -298,40 +303,17 @@ impl Contention {
         }
     }
 
-    /// Whether the current thread, which is about to park, still waits for what it was
-    /// parked for before.
-    fn goes_on(&self, java: Java, thread: Object<'_>, inferred: &Inferred) -> bool {
-        let (Some(known), Some(node)) = (self.parks_alone.get(), &inferred.node) else {
-            return false;
-        };
-        let blocker = java.object_field(thread, self.recorder.fields().park_blocker);
-        let node = java.kept_by(node);
-        let goes_on = known.queues.waits_by(java, blocker.get(), node.get(), thread);
-        java.drop_local(node);
-        java.drop_local(blocker);
-        goes_on
-    }
-
-    /// The node by which the current thread waits for a lock.
-    fn node_of<'j>(&self, java: Java<'j>, thread: Object<'_>) -> Option<Local<'j>> {
+    /// What tells the node by which the current thread waits for a lock from all others.
+    fn node_of(
+        &self,
+        java: Java,
+        lock: Object<'_>,
+        thread: Object<'_>,
+        may_be_first: bool,
+    ) -> Option<i32> {
         let queues = &self.parks_alone.get()?.queues;
-        let blocker = java.object_field(thread, self.recorder.fields().park_blocker);
-        let node = queues.node(java, blocker.get(), thread);
-        java.drop_local(blocker);
-        node
-    }
-
-    fn weak_node_of(&self, java: Java, thread: Object<'_>) -> Option<Weak> {
-        let node = self.node_of(java, thread)?;
-        let weak = java.weak(node.get());
-        java.drop_local(node);
-        weak
-    }
-
-    fn drop_node(&self, java: Java, waits: &mut Waits) {
-        if let Some(node) = waits.inferred.take().and_then(|inferred| inferred.node) {
-            java.drop_weak(node);
-        }
+        let node = queues.node(java, lock, thread, may_be_first)?;
+        Some(self.recorder.ti().hash(node.get())).filter(|hash| *hash != 0)
     }
 
     /// Whether the current thread has been interrupted and has not noticed yet.

@@ -161,28 +161,30 @@ impl Contention {
     ) -> PendingWait {
         // The innermost frame is the probe.
         let stack = self.recorder.stack_of_wait(context, java, 1, Way::Park);
-        self.begin_park_of(context, java, thread, stack, Some(shared), start_ns)
+        let blocker = java.object_field(thread, self.recorder.fields().park_blocker);
+        let shared = Some(shared);
+        let pending = self.begin_park_of(context, java, blocker.get(), stack, shared, start_ns);
+        java.drop_local(blocker);
+        pending
     }
 
-    /// The wait of a thread that is about to park. Whether the lock is taken in shared
+    /// The wait of a thread that is about to park at an object, or at none. Whether the lock is taken in shared
     /// mode is asked of the stack unless it is known.
     pub(super) fn begin_park_of(
         &self,
         context: &mut EventContext<'_>,
         java: Java,
-        thread: Object<'_>,
+        blocker: Object<'_>,
         stack: StackRef,
         shared: Option<bool>,
         start_ns: u64,
     ) -> PendingWait {
-        let blocker = java.object_field(thread, self.recorder.fields().park_blocker);
         let coming = Coming { way: Some(Way::Park), ..Coming::of(&stack) };
         let how = (shared, coming);
-        let pending = self.park_at(context.generation, java, blocker.get(), stack, how, start_ns);
+        let pending = self.park_at(context.generation, java, blocker, stack, how, start_ns);
         if !blocker.is_null() {
-            self.observe_begin(context, java, pending, blocker.get());
+            self.observe_begin(context, java, pending, blocker);
         }
-        java.drop_local(blocker);
         pending
     }
 

@@ -119,12 +119,13 @@ pub struct Java<'j>(*mut JNIEnv, PhantomData<&'j ()>);
 
 /// Calls a function of the table.
 macro_rules! call {
-    ($java:expr, $function:ident $(, $argument:expr)*) => {
+    ($java:expr, $function:ident $(, $argument:expr)*) => {{
+        crate::own_cpu::note_jvm_call();
         // SAFETY: the environment is the current thread's, references are valid
         // as their types say, and these functions may be called with an exception
         // pending or cannot meet one.
         unsafe { ((**$java.0).$function)($java.0 $(, $argument)*) }
-    };
+    }};
 }
 
 impl<'j> Java<'j> {

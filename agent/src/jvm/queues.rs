@@ -28,8 +28,9 @@ unsafe impl Sync for Queues {}
 /// Where one class of locks keeps its queue.
 struct Queue {
     class: Object<'static>,
-    node: Object<'static>,
+    head: jfieldID,
     tail: jfieldID,
+    next: jfieldID,
     previous: jfieldID,
     waiter: jfieldID,
 }
@@ -46,24 +47,35 @@ impl Queues {
     }
 
     /// The node by which a thread waits for a lock, if it is near the end of the
-    /// lock's queue.
+    /// lock's queue, or the first in it, as after a park that did not get it the lock. The
+    /// few local references that are usual are left to the end of the native frame.
     pub fn node<'j>(
         &self,
         java: Java<'j>,
         lock: Object<'_>,
         thread: Object<'_>,
+        may_be_first: bool,
     ) -> Option<Local<'j>> {
+        if lock.is_null() {
+            return None;
+        }
         let queue = self.of.iter().find(|queue| java.is_instance(lock, queue.class))?;
         let mut node = java.object_field(lock, queue.tail);
-        for _ in 0..MOST_LOOKED_AT {
+        for looked_at in 0..MOST_LOOKED_AT {
             if node.is_null() {
                 return None;
             }
-            let waiter = java.object_field(node.get(), queue.waiter);
-            let is_found = !waiter.is_null() && java.is_same(waiter.get(), thread);
-            java.drop_local(waiter);
-            if is_found {
+            if queue.is_of(java, node.get(), thread) {
                 return Some(node);
+            }
+            if looked_at == 0
+                && may_be_first
+                && let Some(first) = queue.first(java, lock)
+            {
+                if queue.is_of(java, first.get(), thread) {
+                    return Some(first);
+                }
+                java.drop_local(first);
             }
             let previous = java.object_field(node.get(), queue.previous);
             java.drop_local(node);
@@ -71,26 +83,6 @@ impl Queues {
         }
         java.drop_local(node);
         None
-    }
-
-    /// Whether a thread still waits by a node that it has waited by: nodes forget their
-    /// thread when it has the lock, or gives up.
-    pub fn waits_by(
-        &self,
-        java: Java,
-        lock: Object<'_>,
-        node: Object<'_>,
-        thread: Object<'_>,
-    ) -> bool {
-        let of_lock = |queue: &&Queue| java.is_instance(lock, queue.class);
-        let Some(queue) = self.of.iter().find(of_lock) else { return false };
-        if !java.is_instance(node, queue.node) {
-            return false;
-        }
-        let waiter = java.object_field(node, queue.waiter);
-        let is_same = !waiter.is_null() && java.is_same(waiter.get(), thread);
-        java.drop_local(waiter);
-        is_same
     }
 
     /// Whether a thread has been interrupted and has not noticed yet; `None`
@@ -101,6 +93,28 @@ impl Queues {
 }
 
 impl Queue {
+    /// Whether a thread waits by a node: nodes forget their thread when it has the lock, or
+    /// gives up.
+    fn is_of(&self, java: Java, node: Object<'_>, thread: Object<'_>) -> bool {
+        let waiter = java.object_field(node, self.waiter);
+        let is_same = !waiter.is_null() && java.is_same(waiter.get(), thread);
+        if !is_same {
+            java.drop_local(waiter);
+        }
+        is_same
+    }
+
+    /// Who is next, if the queue says so by now.
+    fn first<'j>(&self, java: Java<'j>, lock: Object<'_>) -> Option<Local<'j>> {
+        let head = java.object_field(lock, self.head);
+        if head.is_null() {
+            return None;
+        }
+        let first = java.object_field(head.get(), self.next);
+        java.drop_local(head);
+        (!first.is_null()).then_some(first)
+    }
+
     fn find(env: *mut JNIEnv, class: JdkClass) -> Option<Queue> {
         let name = class.name();
         // The long synchronizer of JDK 11 has the other one's nodes.
@@ -115,10 +129,10 @@ impl Queue {
                 .or_else(|| field(node, "thread", "java/lang/Thread"))?;
             // StampedLock of JDK 11 calls them so.
             let tail = field(name, "tail", node).or_else(|| field(name, "wtail", node))?;
-            let previous = field(node, "prev", node)?;
+            let head = field(name, "head", node).or_else(|| field(name, "whead", node))?;
+            let (next, previous) = (field(node, "next", node)?, field(node, "prev", node)?);
             let global = |name| with_env(env, |env| global_class(env, name)).ok();
-            let (class, node) = (global(name)?, global(node)?);
-            Some(Queue { class, node, tail, previous, waiter })
+            Some(Queue { class: global(name)?, head, tail, next, previous, waiter })
         })
     }
 }

@@ -24,6 +24,7 @@ unsafe impl Sync for Ti {}
 /// `NOT_AVAILABLE` when this JVM's table lacks it.
 macro_rules! call {
     ($ti:expr, $function:ident $(, $argument:expr)*) => {{
+        crate::own_cpu::note_jvm_call();
         // SAFETY: the environment is valid as long as the JVM lives, and its
         // first word points to its function table.
         let function = unsafe { (*(*$ti.0).functions).$function };

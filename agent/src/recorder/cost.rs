@@ -11,13 +11,16 @@ use tyrion_wire::cost;
 const NOTED_NS: u64 = 1_000_000_000;
 const GROWTH: u64 = 8;
 
-/// CPU times, in ns.
+/// CPU times, in ns, and counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Of the process.
     pub process_ns: u64,
     /// Of the agent's code on threads of the program; estimated.
     pub callbacks_ns: u64,
+    /// How often the JVM has called that, and it the JVM; estimated.
+    pub callbacks: u64,
+    pub jvm_calls: u64,
     /// Of the agent's own threads.
     pub threads_ns: u64,
     /// Of the Java half of trace mode's probes; estimated. `None` where there are
@@ -35,6 +38,8 @@ impl Cost {
         let known = [
             (cost::PROCESS, self.process_ns),
             (cost::CALLBACKS, self.callbacks_ns),
+            (cost::CALLBACK_COUNT, self.callbacks),
+            (cost::JVM_CALLS, self.jvm_calls),
             (cost::THREADS, self.threads_ns),
         ];
         let machine = self
@@ -56,6 +61,8 @@ impl Cost {
         Cost {
             process_ns: add(self.process_ns, from.process_ns, to.process_ns),
             callbacks_ns: add(self.callbacks_ns, from.callbacks_ns, to.callbacks_ns),
+            callbacks: add(self.callbacks, from.callbacks, to.callbacks),
+            jvm_calls: add(self.jvm_calls, from.jvm_calls, to.jvm_calls),
             threads_ns: add(self.threads_ns, from.threads_ns, to.threads_ns),
             probes_ns: probes_ns.or(self.probes_ns),
             machine_ns: machine_ns.or(self.machine_ns),
@@ -97,6 +104,8 @@ impl CostMeter {
     fn clocks(&self) -> Cost {
         Cost {
             callbacks_ns: own_cpu::taken_ns(),
+            callbacks: own_cpu::calls(),
+            jvm_calls: own_cpu::jvm_calls(),
             threads_ns: spawn::cpu_ns(),
             probes_ns: self.probes_ns.get().map(|read| read()),
             machine_ns: clock::machine_cpu_ns(),
@@ -182,7 +191,15 @@ mod tests {
 
     fn clocks(n: u64, probes_ns: Option<u64>) -> Cost {
         let machine_ns = Some((2000 * n, 4000 * n));
-        Cost { process_ns: 1000 * n, callbacks_ns: 10 * n, threads_ns: n, probes_ns, machine_ns }
+        Cost {
+            process_ns: 1000 * n,
+            callbacks_ns: 10 * n,
+            callbacks: 5 * n,
+            jvm_calls: 7 * n,
+            threads_ns: n,
+            probes_ns,
+            machine_ns,
+        }
     }
 
     #[test]
@@ -207,6 +224,8 @@ mod tests {
         let names = [
             "cpu.process_ns",
             "cpu.callbacks_ns",
+            "callbacks.count",
+            "callbacks.jvm_calls",
             "cpu.threads_ns",
             "cpu.probes_ns",
             "machine.busy_ns",
@@ -215,9 +234,9 @@ mod tests {
         assert_eq!(told.iter().map(|told| told.0).collect::<Vec<_>>(), names);
         assert_eq!(
             told.iter().map(|told| told.1).collect::<Vec<_>>(),
-            [1000, 10, 1, 3, 2000, 4000]
+            [1000, 10, 5, 7, 1, 3, 2000, 4000]
         );
         let cost = Cost { machine_ns: None, ..clocks(1, None) };
-        assert_eq!(cost.values().count(), 3, "no zero that nobody has measured");
+        assert_eq!(cost.values().count(), 5, "no zero that nobody has measured");
     }
 }

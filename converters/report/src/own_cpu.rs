@@ -14,6 +14,11 @@ pub struct OwnCpu {
     /// The agent's code on the program's threads, called by the JVM; estimated from one call in
     /// 64.
     pub callbacks_ns: u64,
+    /// How often the JVM called the agent there; estimated likewise. `null` if the log does not
+    /// tell.
+    pub callbacks: Option<u64>,
+    /// How often the agent called the JVM meanwhile, by JNI and JVMTI; likewise.
+    pub jvm_calls: Option<u64>,
     /// The agent's own threads.
     pub threads_ns: u64,
     /// The Java half of trace mode's probes; estimated. `null` if there were none.
@@ -29,6 +34,8 @@ impl OwnCpu {
         let own = OwnCpu {
             process_ns: value(cost::PROCESS)?,
             callbacks_ns: value(cost::CALLBACKS)?,
+            callbacks: value(cost::CALLBACK_COUNT),
+            jvm_calls: value(cost::JVM_CALLS),
             threads_ns: value(cost::THREADS)?,
             probes_ns: value(cost::PROBES),
             ..OwnCpu::default()
@@ -39,13 +46,17 @@ impl OwnCpu {
     /// This and what the agent took in another process.
     #[must_use]
     pub fn plus(self, other: OwnCpu) -> OwnCpu {
-        let either = self.probes_ns.or(other.probes_ns);
-        let probes_ns = || self.probes_ns?.checked_add(other.probes_ns?);
+        let both = |of: fn(&OwnCpu) -> Option<u64>| match (of(&self), of(&other)) {
+            (Some(one), Some(other)) => Some(one.saturating_add(other)),
+            (one, other) => one.or(other),
+        };
         let sum = OwnCpu {
             process_ns: self.process_ns.saturating_add(other.process_ns),
             callbacks_ns: self.callbacks_ns.saturating_add(other.callbacks_ns),
             threads_ns: self.threads_ns.saturating_add(other.threads_ns),
-            probes_ns: probes_ns().or(either),
+            callbacks: both(|it| it.callbacks),
+            jvm_calls: both(|it| it.jvm_calls),
+            probes_ns: both(|it| it.probes_ns),
             ..OwnCpu::default()
         };
         sum.summed()
@@ -89,6 +100,8 @@ mod tests {
         OwnCpu::read(|key| match key {
             "cpu.process_ns" => Some(2_000_000_000),
             "cpu.callbacks_ns" => Some(22_000_000),
+            "callbacks.count" => Some(6_400),
+            "callbacks.jvm_calls" => Some(64),
             "cpu.threads_ns" => Some(4_000_000),
             "cpu.probes_ns" => probes_ns,
             _ => None,
@@ -119,6 +132,7 @@ mod tests {
         let both = traced.plus(other);
         assert_eq!((both.own_ns, both.share), (62_000_000, Some(0.0155)));
         assert_eq!(both.probes_ns, Some(10_000_000));
+        assert_eq!((both.callbacks, both.jvm_calls), (Some(12_800), Some(128)));
         assert_eq!(other.plus(other).probes_ns, None);
     }
 

@@ -7,7 +7,7 @@ each thread touches a megabyte of its own between two acquisitions, so that noth
 in a cache when it is needed: as in programs that do something.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import peers
 import project
@@ -22,6 +22,11 @@ class Storm(NamedTuple):
     cpu_ns: float  # per acquisition
     events: float  # per acquisition
     bytes: float  # per event, the file's fixed part included
+    # How often the JVM called the agent for an event, how long that took in ns, and how often the
+    # agent called the JVM meanwhile, as it says itself; None of others.
+    callbacks: Optional[float] = None
+    callbacks_ns: Optional[float] = None
+    jvm_calls: Optional[float] = None
 
 
 # Those of them that are measured when none is named.
@@ -95,8 +100,11 @@ def storm(tool, major, kind, warmup_s, seconds):
     if tool.count_events is None:
         return Storm(cpu_ns, 0, 0)
     events = tool.count_events(log)
+    own = peers.told_of_itself(log) or {}
+    per_event = [own[key] / max(events, 1) if own.get(key) is not None else None
+                 for key in ("callbacks", "callbacks_ns", "jvm_calls")]
     return Storm(cpu_ns, events / result["total_acquisitions"],
-                 log.stat().st_size / max(events, 1))
+                 log.stat().st_size / max(events, 1), *per_event)
 
 
 def table(title, tools, rounds, measure):
@@ -104,15 +112,24 @@ def table(title, tools, rounds, measure):
                           lambda text: project.say(f"{title}: {text}"))
     result = Table(
         f"{title}: CPU time per acquisition, and what the tool adds, median of {rounds}",
-        ("tool", "CPU ns", "added ns", "95 % interval", "events/acquisition", "bytes/event"))
+        ("tool", "CPU ns", "added ns", "95 % interval", "events/acquisition", "bytes/event",
+         "callbacks/event", "their ns/event", "JVM calls/event"))
     base = [run.cpu_ns for run in samples[peers.NONE.name]]
     for name, runs in samples.items():
         cpu_ns = [run.cpu_ns for run in runs]
         if name == peers.NONE.name:
-            result.add(name, f"{median(cpu_ns):.0f}", "", "", "", "")
+            result.add(name, f"{median(cpu_ns):.0f}", *[""] * 7)
             continue
         added = differences(cpu_ns, base)
         result.add(name, f"{median(cpu_ns):.0f}", f"{median(added):.0f}",
                    interval_text(added, ".0f"), f"{median([run.events for run in runs]):.3f}",
-                   f"{median([run.bytes for run in runs]):.1f}")
+                   f"{median([run.bytes for run in runs]):.1f}",
+                   told([run.callbacks for run in runs], ".2f"),
+                   told([run.callbacks_ns for run in runs], ".0f"),
+                   told([run.jvm_calls for run in runs], ".2f"))
     return result
+
+
+def told(values, form):
+    known = [value for value in values if value is not None]
+    return f"{median(known):{form}}" if known else ""

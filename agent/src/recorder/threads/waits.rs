@@ -1,9 +1,6 @@
 //! What a thread waits for.
 
-use crate::{
-    jvm::java::Weak,
-    log::{Generation, MappedCell},
-};
+use crate::log::{Generation, MappedCell};
 use std::sync::{
     Arc,
     atomic::Ordering::{Relaxed, Release},
@@ -117,9 +114,9 @@ pub struct Acquiring {
 pub struct Inferred {
     /// From the first park on.
     pub wait: PendingWait,
-    /// The thread's place in the lock's queue, the same as long as it is the same
-    /// acquisition.
-    pub node: Option<Weak>,
+    /// The identity hash of the thread's place in the lock's queue, the same as long as it
+    /// is the same acquisition; that of another one is the same once in 2³¹ times.
+    pub node: Option<i32>,
     /// How often it parked.
     pub parks: u64,
     /// Whether an interrupt ends it.

@@ -328,10 +328,13 @@ public final class Circles {
         synchronized (second) {
             synchronized (first) {
                 reached++;
-                try {
-                    first.wait(millis);
-                } catch (InterruptedException e) {
-                    throw new IllegalStateException(e);
+                // The other one may come late.
+                while (reached < 2) {
+                    try {
+                        first.wait(millis);
+                    } catch (InterruptedException e) {
+                        throw new IllegalStateException(e);
+                    }
                 }
                 throw new IllegalStateException("no deadlock");
             }
@@ -343,8 +346,8 @@ public final class Circles {
             spin(100);
         }
         synchronized (first) {
-            first.notifyAll();
             reached++;
+            first.notifyAll();
             synchronized (second) {
                 throw new IllegalStateException("no deadlock");
             }
