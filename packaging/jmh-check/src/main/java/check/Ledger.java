@@ -15,6 +15,7 @@ import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Threads;
 import org.openjdk.jmh.annotations.Warmup;
+import org.openjdk.jmh.infra.Control;
 
 /**
  * Benchmarks whose answers are known. Threads take turns at a fair lock, so each operation waits
@@ -34,34 +35,38 @@ public class Ledger {
 
     @Benchmark
     @Threads(2)
-    public void book() throws InterruptedException {
-        hold();
+    public void book(Control control) throws InterruptedException {
+        hold(control, 1);
     }
 
     /** One thread alone never waits. */
     @Benchmark
     @Threads(1)
-    public void alone() throws InterruptedException {
-        hold();
+    public void alone(Control control) throws InterruptedException {
+        hold(control, 0);
     }
 
     @Benchmark
     @Group("mixed")
     @GroupThreads(2)
-    public void reader() throws InterruptedException {
-        hold();
+    public void reader(Control control) throws InterruptedException {
+        hold(control, 2);
     }
 
     @Benchmark
     @Group("mixed")
     @GroupThreads(1)
-    public void writer() throws InterruptedException {
-        hold();
+    public void writer(Control control) throws InterruptedException {
+        hold(control, 2);
     }
 
-    private void hold() throws InterruptedException {
+    /** The hold begins when all others wait, however busy the machine is. */
+    private void hold(Control control, int others) throws InterruptedException {
         lock.lock();
         try {
+            while (lock.getQueueLength() < others && !control.stopMeasurement) {
+                Thread.yield();
+            }
             Thread.sleep(holdMillis);
         } finally {
             lock.unlock();
