@@ -18,7 +18,7 @@ found = set()
 
 def expect(what, got, least, most):
     if not least <= got <= most:
-        raise SystemExit(f"{what}: {got}, and should be between {least} and {most}")
+        raise SystemExit(f"{what}: {got:.3f}, and should be between {least} and {most}")
 
 
 for result in results:
@@ -30,14 +30,18 @@ for result in results:
     # An operation waits for the holds of all other threads, and then holds the lock itself. That
     # bounds it from both sides, also where the machine is busy and holds take longer.
     others, hold_ns = threads - 1, int(hold) * 1e6
-    most = (score - hold_ns * (1 - EDGES)) if others else score * EDGES / 10
+    most = (score - hold_ns * (1 - EDGES)) if others else score * EDGES
     expect(f"{what}: wait", of["tyrion.wait"], others * hold_ns * (1 - EDGES), most)
-    expect(f"{what}: contended", of["tyrion.contended"], min(others, 1) * (1 - EDGES), min(others, 1))
+    # JMH and the JVM have locks of their own, for which somebody may wait now and then.
+    is_contended = min(others, 1)
+    expect(f"{what}: contended", of["tyrion.contended"], is_contended * (1 - EDGES),
+           is_contended + EDGES)
     # The recording begins before threads do, and ends after them.
     lost = of["tyrion.lost"] / 100
-    expect(f"{what}: lost", lost, others / threads * (1 - 2 * EDGES), most / score)
+    expect(f"{what}: lost", lost, others / threads * (1 - 3 * EDGES), most / score)
     locks = [key for key in of if key.startswith("tyrion.lock.")]
-    if locks != (["tyrion.lock.Ledger.lock"] if others else []):
+    own = "tyrion.lock.Ledger.lock"
+    if (locks != [own]) if others else (own in locks):
         raise SystemExit(f"{what}: {locks}")
     logs = list(pathlib.Path(sys.argv[2]).glob(f"check.Ledger.{name}-avgt-holdMillis-{hold}-*.log"))
     if len(logs) != result["forks"]:
