@@ -82,6 +82,7 @@ setup: ## Gets the Java runtimes and the tools that the tests need
 	tests/setup/tools.sh
 	tests/setup/wheels.sh
 	tests/setup/judges.sh
+	tests/setup/java-libraries.sh
 ifdef TYRION_TEST_EVERYWHERE
 	tests/setup/agents.sh
 	tests/setup/collector.sh

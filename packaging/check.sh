@@ -4,9 +4,9 @@
 #
 #   packaging/check.sh [KIND...]
 #
-# Kinds: binaries tarballs debs wheels image crates maven old_glibc; without one, all. As
-# root, and with the JDK that DIST_JDK names (17). Prints a line for each thing that was
-# tried.
+# Kinds: binaries tarballs debs wheels image crates maven gradle jmh old_glibc; without one,
+# all. As root, and with the JDK that DIST_JDK names (17). Prints a line for each thing that
+# was tried.
 set -eu
 
 # shellcheck source-path=SCRIPTDIR source=common.sh
@@ -312,22 +312,96 @@ check_crates() {
 check_maven() {
     local project=$empty/maven
     cp -r "$root/packaging/maven-check" "$project"
+    # The tests of the project run, with the agent, on the way.
     mvn -q -B -f "$project" -Dmaven.repo.local="$empty/m2" "-Dtyrion.version=$version" \
-        "-Dtyrion.repository=file://$dist/maven" compile dependency:copy-dependencies
-    local jars=("$project"/target/dependency/*.jar)
-    [ "${#jars[@]}" = 1 ] || fail "maven: the API has dependencies: ${jars[*]}"
+        "-Dtyrion.repository=file://$dist/maven" test dependency:copy-dependencies \
+        -DincludeScope=runtime >"$empty/said" 2>&1 || fail "maven: $(cat "$empty/said")"
+    local jars="$project/target/dependency"
+    [ "$(ls "$jars")" = "tyrion-agent-$version.jar
+tyrion-api-$version.jar" ] || fail "maven: a library has dependencies: $(ls "$jars")"
+    check_maven_api "$project" "$jars/tyrion-api-$version.jar"
+    check_maven_agent "$project" "$jars/tyrion-agent-$version.jar"
+    local base name
+    for name in api agent; do
+        base=$(dirname "$(find "$dist/maven" -name "tyrion-$name-*.pom")")
+        unzip -l "$base/tyrion-$name-$version-sources.jar" | grep -q "tyrion/$name/Tyrion.java"
+        unzip -l "$base/tyrion-$name-$version-javadoc.jar" | grep -q "tyrion/$name/Tyrion.html"
+        unzip -p "$base/tyrion-$name-$version.jar" META-INF/MANIFEST.MF |
+            grep -q "Automatic-Module-Name: tyrion.$name"
+    done
+}
+
+check_maven_api() { # project, jar
     local log=$empty/maven.log tyrion=$stage/x86_64/bin/tyrion
     alone "$tyrion" record --threshold 0 -o "$log" -- "$java" \
-        -cp "$project/target/classes:${jars[0]}" check.Main >/dev/null
+        -cp "$1/target/classes:$2" check.Main >/dev/null
     alone "$tyrion" dump "$log" >"$empty/dumped"
     grep -q 'group from maven' "$empty/dumped" || fail "maven: the group is not in the log"
-    local base
-    base=$(dirname "$(find "$dist/maven" -name '*.pom')")
-    unzip -l "$base/tyrion-api-$version-sources.jar" | grep -q tyrion/api/Tyrion.java
-    unzip -l "$base/tyrion-api-$version-javadoc.jar" | grep -q tyrion/api/Tyrion.html
-    unzip -p "$base/tyrion-api-$version.jar" META-INF/MANIFEST.MF |
-        grep -q 'Automatic-Module-Name: tyrion.api'
     ok "maven: a project gets the API, compiles, and its group is recorded"
+}
+
+# On every JDK that is there: no tyrion is needed to record.
+check_maven_agent() { # project, jar
+    local tyrion=$stage/x86_64/bin/tyrion arch libc log jdk
+    for arch in $arches; do
+        for libc in glibc musl; do
+            unzip -p "$2" "tyrion/agent/lib/$arch-$libc/libtyrion_agent.so" |
+                cmp - "$stage/$arch/lib/tyrion/$libc/libtyrion_agent.so"
+        done
+    done
+    unzip -l "$2" | grep -q META-INF/THIRD-PARTY-LICENSES || fail "maven: no licences of others"
+    log=$(echo "$1"/target/tests-*.log)
+    alone "$tyrion" dump "$log" >"$empty/dumped"
+    grep -q 'group from maven' "$empty/dumped" || fail "maven: the tests are not recorded"
+    ok "maven: Surefire's tests are recorded"
+    mkdir -p "$empty/agent-tmp"
+    for jdk in "$root"/target/jdks/*/bin/java; do
+        log=$empty/javaagent.log
+        rm -f "$log"
+        alone "$jdk" "-javaagent:$2=file=$log,threshold=0" "-Djava.io.tmpdir=$empty/agent-tmp" \
+            -cp "$1/target/classes:$1/target/dependency/tyrion-api-$version.jar" check.Main \
+            >"$empty/said" 2>&1 || fail "maven: $jdk: $(cat "$empty/said")"
+        alone "$tyrion" dump "$log" >"$empty/dumped" || fail "maven: $jdk: $(cat "$empty/said")"
+        grep -q 'group from maven' "$empty/dumped" || fail "maven: $jdk: nothing is recorded"
+    done
+    [ -z "$(ls -A "$empty/agent-tmp")" ] || fail "maven: something stays"
+    ok "maven: -javaagent records on Java $(cd "$root/target/jdks" && echo [0-9]*)"
+}
+
+check_gradle() {
+    local project=$empty/gradle tyrion=$stage/x86_64/bin/tyrion
+    mkdir -p "$project"
+    cp -r "$root/packaging/maven-check/src" "$root/packaging/gradle-check/build.gradle" "$project"
+    "$root/tests/setup/gradle.sh" env -C "$project" "JAVA_HOME=$root/target/jdks/17" gradle \
+        --no-daemon --gradle-user-home "$empty/gradle-home" "-PtyrionVersion=$version" \
+        "-PtyrionRepository=file://$dist/maven" test >"$empty/said" 2>&1 ||
+        fail "gradle: $(cat "$empty/said")"
+    alone "$tyrion" dump "$project"/build/tests-*.log >"$empty/dumped"
+    grep -q 'group from maven' "$empty/dumped" || fail "gradle: the tests are not recorded"
+    ok "gradle: a project gets the API and the agent, and its tests are recorded"
+}
+
+# Whoever has the profiler on the class path names it; the answers are known.
+check_jmh() {
+    local project=$empty/jmh logs=$empty/jmh-logs
+    cp -r "$root/packaging/jmh-check" "$project"
+    mvn -q -B -f "$project" -Dmaven.repo.local="$empty/m2" "-Dtyrion.version=$version" \
+        "-Dtyrion.repository=file://$dist/maven" compile dependency:copy-dependencies \
+        >"$empty/said" 2>&1 || fail "jmh: $(cat "$empty/said")"
+    local run=("$java" -cp "$project/target/classes:$project/target/dependency/*" org.openjdk.jmh.Main)
+    (cd "$empty" && alone "${run[@]}" -rf json -rff "$empty/jmh.json" \
+        -prof "tyrion:mode=trace;dir=$logs;tyrion=$stage/x86_64/bin/tyrion") >"$empty/said" 2>&1 ||
+        fail "jmh: $(cat "$empty/said")"
+    python3 "$root/packaging/jmh-check/judge.py" "$empty/jmh.json" "$logs" \
+        {alone,book,mixed}:{2,4} || fail "jmh: $(cat "$empty/said")"
+    ok "jmh: waits, contended acquisitions, loss and the lock are what they must be"
+    # Without a command that reads logs, benchmarks run, and their logs stay.
+    (cd "$empty" && alone "${run[@]}" -f 1 -p holdMillis=2 -prof "tyrion:dir=$logs/without" book) \
+        >"$empty/said" 2>&1 || fail "jmh: $(cat "$empty/said")"
+    grep -q 'no command tyrion to read logs' "$empty/said" || fail "jmh: $(cat "$empty/said")"
+    alone "$stage/x86_64/bin/tyrion" report "$logs"/without/*.log | grep -q Ledger.lock ||
+        fail "jmh: nothing is recorded"
+    ok "jmh: records without the command, too"
 }
 
 [ "$(id -u)" = 0 ] || fail "only root can install into an empty root: run it as root"
@@ -337,7 +411,7 @@ done
 python3 -c 'import ensurepip' 2>/dev/null || fail "please install python3-venv"
 [ -x "$java" ] || fail "no $java; run tests/setup/jdks.sh"
 [ -d "$classes" ] || fail "no classes; run tests/setup/java-classes.sh"
-[ $# -gt 0 ] || set -- binaries tarballs debs wheels image crates maven old_glibc
+[ $# -gt 0 ] || set -- binaries tarballs debs wheels image crates maven gradle jmh old_glibc
 for kind in "$@"; do
     "check_$kind"
 done

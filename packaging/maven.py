@@ -1,54 +1,103 @@
-"""The library by which programs name what they do, as Maven repositories have it."""
+"""What Java programs get of Tyrion, as Maven repositories have it: the library by which they
+name what they do, and the agent in a jar."""
 
 import hashlib
 import pathlib
 import subprocess
 import tempfile
 
-from files import ROOT, File, version, write, zip_of
+import java_jars
+from files import AGENT, ARCHES, LIBCS, ROOT, STAGE, File, version, write
+from java_jars import JDK, jar
 
+# Whoever publishes claims it; no other file has it but packaging/maven-check and documents.
 GROUP = "io.github.tyrion-profiler"
-ARTIFACT = "tyrion-api"
-SOURCES = ROOT / "agent/java/src"
-JDK = ROOT / "target/jdks/17/bin"
+URL = "https://github.com/tyrion-profiler/tyrion"
 
 
-def pom():
+class Artifact:
+    """One of them: what it is, where its sources are, and its jar."""
+
+    def __init__(self, name, title, description, sources, content, uses=(), compiled_with=()):
+        self.name, self.title, self.description = name, title, description
+        self.sources, self.content = sources, content
+        # Artifacts of ours that come with it, and libraries that whoever uses it has.
+        self.uses, self.compiled_with = uses, compiled_with
+
+
+def agent_jar():
+    """With the agent for all platforms, and the licences of what that is compiled from."""
+    platforms = [(arch, libc) for arch in ARCHES for libc in LIBCS]
+    libraries = {f"{arch}-{libc}": STAGE / arch / "lib/tyrion" / libc / AGENT
+                 for arch, libc in platforms}
+    extra = {"META-INF/THIRD-PARTY-LICENSES": File(STAGE / "THIRD-PARTY-LICENSES"),
+             "META-INF/NOTICE": File(ROOT / "NOTICE")}
+    return java_jars.agent_jar(libraries, extra)
+
+
+ARTIFACTS = [
+    Artifact(
+        "tyrion-api", "Tyrion's API for programs",
+        "Says what a program is doing, for Tyrion, a lock profiler for the JVM. Without Tyrion's agent it does nothing.",
+        ROOT / "agent/java/src", lambda: (ROOT / "agent/java/tyrion-api.jar").read_bytes()),
+    Artifact(
+        "tyrion-agent", "Tyrion's agent in a jar",
+        "The agent of Tyrion, a lock profiler for the JVM, for Linux on x86-64 and aarch64, and what loads it.",
+        java_jars.sources("agent"), agent_jar),
+    Artifact(
+        "tyrion-jmh", "Tyrion's profiler for JMH",
+        "Tells what locks cost a benchmark of JMH, by Tyrion, a lock profiler for the JVM.",
+        java_jars.sources("jmh"), java_jars.jmh_jar, ["tyrion-agent"], [java_jars.JMH]),
+]
+
+
+def dependencies(artifact):
+    """Those of its pom."""
+    ours = [(GROUP, name, version(), "compile") for name in artifact.uses]
+    others = [(*coordinates.split(":"), "provided") for coordinates in artifact.compiled_with]
+    lines = [
+        f"    <dependency><groupId>{group}</groupId><artifactId>{name}</artifactId>"
+        f"<version>{of}</version><scope>{scope}</scope></dependency>\n"
+        for group, name, of, scope in ours + others
+    ]
+    return f"  <dependencies>\n{''.join(lines)}  </dependencies>\n" if lines else ""
+
+
+def pom(artifact):
     return f"""<?xml version="1.0" encoding="UTF-8"?>
 <project xmlns="http://maven.apache.org/POM/4.0.0"
     xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
     xsi:schemaLocation="http://maven.apache.org/POM/4.0.0 http://maven.apache.org/xsd/maven-4.0.0.xsd">
   <modelVersion>4.0.0</modelVersion>
   <groupId>{GROUP}</groupId>
-  <artifactId>{ARTIFACT}</artifactId>
+  <artifactId>{artifact.name}</artifactId>
   <version>{version()}</version>
-  <name>Tyrion's API for programs</name>
-  <description>Says what a program is doing, for Tyrion, a lock profiler for the JVM. Without Tyrion's agent it does nothing.</description>
-  <url>https://github.com/tyrion-profiler/tyrion</url>
+  <name>{artifact.title}</name>
+  <description>{artifact.description}</description>
+  <url>{URL}</url>
   <licenses>
     <license><name>Apache-2.0</name><url>https://www.apache.org/licenses/LICENSE-2.0.txt</url></license>
     <license><name>MIT</name><url>https://opensource.org/license/mit</url></license>
   </licenses>
   <developers><developer><name>The Tyrion contributors</name></developer></developers>
-  <scm><url>https://github.com/tyrion-profiler/tyrion</url></scm>
-</project>
+  <scm><url>{URL}</url></scm>
+{dependencies(artifact)}</project>
 """.encode()
 
 
-def jar(folder):
-    """A jar of the files below a folder, and the licences."""
-    head = b"Manifest-Version: 1.0\r\nCreated-By: Tyrion\r\n\r\n"
-    files = {"META-INF/MANIFEST.MF": File(head)}
-    files |= {f"META-INF/{name}": File(ROOT / name) for name in ["LICENSE-APACHE", "LICENSE-MIT"]}
+def files_of(folder):
+    """The files below a folder, in a jar."""
     found = sorted(path for path in folder.rglob("*") if path.is_file())
-    return zip_of(files | {path.relative_to(folder).as_posix(): File(path) for path in found})
+    return jar({}, {path.relative_to(folder).as_posix(): File(path) for path in found})
 
 
-def javadoc(folder):
-    sources = sorted(str(path) for path in SOURCES.rglob("*.java"))
+def javadoc(artifact, folder):
+    sources = sorted(str(path) for path in artifact.sources.rglob("*.java"))
+    libraries = [java_jars.library(coordinates) for coordinates in artifact.compiled_with]
     subprocess.run(
         [JDK / "javadoc", "-quiet", "-notimestamp", "-Xdoclint:all", "-Werror", "--release", "8",
-         "-encoding", "UTF-8", "-charset", "UTF-8", "-windowtitle", "Tyrion's API for programs",
+         "-encoding", "UTF-8", "-charset", "UTF-8", "-windowtitle", artifact.title,
+         "-sourcepath", java_jars.sources("agent"), "-cp", ":".join(map(str, libraries)),
          "-d", folder, *sources],
         check=True,
     )
@@ -57,18 +106,19 @@ def javadoc(folder):
 def make():
     if not (JDK / "javadoc").exists():
         raise SystemExit("no JDK 17 with javadoc; run tests/setup/jdks.sh 17")
-    folder = f"maven/{GROUP.replace('.', '/')}/{ARTIFACT}"
-    base = f"{folder}/{version()}/{ARTIFACT}-{version()}"
-    with tempfile.TemporaryDirectory() as documentation:
-        javadoc(documentation)
-        artifacts = {
-            ".jar": (ROOT / "agent/java/tyrion-api.jar").read_bytes(),
-            "-sources.jar": jar(SOURCES),
-            "-javadoc.jar": jar(pathlib.Path(documentation)),
-            ".pom": pom(),
-        }
-    for end, content in artifacts.items():
-        write(base + end, content)
-        # What Maven's repositories want beside each file.
-        for kind in ["md5", "sha1", "sha256"]:
-            write(f"{base}{end}.{kind}", hashlib.new(kind, content).hexdigest().encode())
+    for artifact in ARTIFACTS:
+        folder = f"maven/{GROUP.replace('.', '/')}/{artifact.name}"
+        base = f"{folder}/{version()}/{artifact.name}-{version()}"
+        with tempfile.TemporaryDirectory() as documentation:
+            javadoc(artifact, documentation)
+            contents = {
+                ".jar": artifact.content(),
+                "-sources.jar": files_of(artifact.sources),
+                "-javadoc.jar": files_of(pathlib.Path(documentation)),
+                ".pom": pom(artifact),
+            }
+        for end, content in contents.items():
+            write(base + end, content)
+            # What Maven's repositories want beside each file.
+            for kind in ["md5", "sha1", "sha256"]:
+                write(f"{base}{end}.{kind}", hashlib.new(kind, content).hexdigest().encode())

@@ -37,8 +37,8 @@ Then, each where you have the right to:
         docker://REGISTRY/tyrion:{version}
 
     # Maven Central takes a zip of signed files. The group must have been claimed there.
-    (cd dist/maven && find . -type f -name 'tyrion-api-*' ! -name '*.md5' ! -name '*.sha*' \\
-        -exec gpg --armor --detach-sign {{}} \\; && zip -r ../tyrion-api-{version}-central.zip .)
+    (cd dist/maven && find . -type f -name 'tyrion-*' ! -name '*.md5' ! -name '*.sha*' \\
+        -exec gpg --armor --detach-sign {{}} \\; && zip -r ../tyrion-{version}-central.zip .)
 
 Whoever wants to know that this is what the commit makes builds it again: `make dist` gives the
 same bytes, with the compilers in `COMPILERS.txt`.

@@ -8,6 +8,7 @@
 
 mod support;
 
+mod agent_jar;
 mod another_log;
 mod api;
 mod attached;
@@ -31,6 +32,7 @@ mod hostile;
 mod identity;
 mod intact;
 mod jfr;
+mod jmh;
 mod judges;
 mod kernels;
 mod launching;

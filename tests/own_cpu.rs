@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 on_jdks!(attached_and_paused: everywhere two);
 on_jdks!(over_many_files: one);
 on_jdks!(probes_count_in_trace_mode_alone: one, everywhere two);
+on_jdks!(few_probes_are_timed: one, everywhere two);
 
 /// The kernel counts in steps of 10 ms, and two of its sums may be a step apart.
 const STEPS_NS: u64 = 30_000_000;
@@ -177,4 +178,13 @@ fn probes_count_in_trace_mode_alone(jdk: &Jdk) {
     // Its locks are free, and to record nothing takes next to nothing.
     let plain = Program::truth(jdk, "storm 1 monitor").record();
     assert_eq!(check_agreement(&plain.log)["probes_ns"], Value::Null);
+}
+
+/// All holds of the outer lock are measured; what is taken within them is not.
+fn few_probes_are_timed(jdk: &Jdk) {
+    let recording = Program::class(jdk, "tyrion.truth.Around 2000 500").traced().record();
+    let inner = recording.number("inner");
+    assert_eq!(inner, 1_000_000);
+    let timed = number(&recording.info()["trace"]["statistics"], "probes.timed");
+    assert!((1..inner / 50).contains(&timed), "{timed} of {inner}");
 }

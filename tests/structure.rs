@@ -182,7 +182,7 @@ fn sources(folder: &std::path::Path, all: &mut String) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             sources(&path, all);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+        } else if path.extension().is_some_and(|it| it == "rs" || it == "java") {
             let text = std::fs::read_to_string(&path).unwrap();
             let mut pieces = text.split("\\\n");
             all.push_str(pieces.next().unwrap());
@@ -200,7 +200,9 @@ fn messages_are_explained() {
         sources(&root().join(folder), &mut of_commands);
     }
     let mut all = of_commands.clone();
-    sources(&root().join("agent"), &mut all);
+    for folder in ["agent", "java"] {
+        sources(&root().join(folder), &mut all);
+    }
     let page = read("docs/troubleshooting.md");
     let (_, tables) = page.split_once("\n## ").unwrap();
     let rows = tables.lines().filter(|line| line.starts_with("| `"));

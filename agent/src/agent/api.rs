@@ -267,7 +267,7 @@ fn utf8(units: &[u16]) -> String {
 }
 
 /// A Java string; null when there is no memory.
-fn new_string(env: *mut JNIEnv, text: &str) -> jstring {
+pub fn new_string(env: *mut JNIEnv, text: &str) -> jstring {
     let units: Vec<u16> = text.encode_utf16().collect();
     // SAFETY: the environment is the current thread's, and there are so many units.
     unsafe { ((**env).NewString)(env, units.as_ptr(), units.len() as jint) }

@@ -645,18 +645,19 @@ public final class TyrionTrace {
             releasingTimed(block, held ^ TIMED, lock, place);
             return;
         }
-        // First: few holds are measured, so the JVM may interpret this for long.
-        long now = held >>> 48 != 0 ? ticks() : 0;
         int depth = (int) held;
         if (depth >= HELD_LIMIT) {
             return;
         }
         long entry = block + HELD + ((long) depth << 6);
+        // Of this lock, not of one that is held around it. Before all else: few holds are measured,
+        // so the JVM may interpret this for long.
+        long now = held >>> 48 != 0 && U.getLong(entry + START) != 0 ? ticks() : 0;
         long key = U.getLong(entry + KEY);
         boolean isTimeable = U.getInt(entry + FIRST) != UNTIMED;
         // Else it was held already, and still is.
         if (key >= 0) {
-            if (now != 0 && U.getLong(entry + START) != 0) {
+            if (now != 0) {
                 ended(block, entry, now);
             }
             long hash = key >>> 31 == 0 ? key : key(lock);
@@ -1285,8 +1286,7 @@ public final class TyrionTrace {
             givenUpTimed(block, held ^ TIMED, lock, kind);
             return;
         }
-        // First, as in releasing.
-        long now = held >>> 48 != 0 ? ticks() : 0;
+        long now = 0;
         long hash = lockKey(lock);
         int locks = locksOf(held);
         long entry = find(block, locks, hash, kind);
@@ -1302,7 +1302,9 @@ public final class TyrionTrace {
                 return;
             }
             isTimeable = U.getInt(entry + FIRST) != UNTIMED;
-            if (now != 0 && U.getLong(entry + START) != 0) {
+            if (held >>> 48 != 0 && U.getLong(entry + START) != 0) {
+                // As early as it is known that this one is measured.
+                now = ticks();
                 ended(block, entry, now);
                 held = U.getLong(block + HOLDS);
             }

@@ -1,0 +1,28 @@
+package tyrion.agent;
+
+import java.lang.management.ManagementFactory;
+import javax.management.InstanceNotFoundException;
+import javax.management.JMException;
+import javax.management.ObjectName;
+import javax.management.ReflectionException;
+
+/** The JVM's commands as a bean. A class of its own: a JVM may have no management. */
+final class Bean {
+    private static final String NAME = "com.sun.management:type=DiagnosticCommand";
+
+    private Bean() {}
+
+    static String load(String library, String options) throws NotLoadedException {
+        Object[] arguments = {new String[] {library, options}};
+        String[] types = {String[].class.getName()};
+        try {
+            return (String)
+                    ManagementFactory.getPlatformMBeanServer()
+                            .invoke(new ObjectName(NAME), "jvmtiAgentLoad", arguments, types);
+        } catch (InstanceNotFoundException | ReflectionException e) {
+            throw new NotLoadedException("this JVM loads no agents by itself; use -agentpath");
+        } catch (JMException | RuntimeException e) {
+            throw new NotLoadedException("the JVM refuses: " + e.getMessage());
+        }
+    }
+}

@@ -1,0 +1,2 @@
+/** A profiler for JMH that tells what locks cost a benchmark. */
+package tyrion.jmh;

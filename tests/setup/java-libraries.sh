@@ -1,0 +1,24 @@
+#!/bin/sh
+# Gets the Java libraries that Tyrion's own are made for, and that their tests run with.
+#
+#   tests/setup/java-libraries.sh
+#
+# Leaves target/java-libraries/jmh-*.jar; with CI=true, what cannot be had is exit 1.
+set -eu
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+libraries=$root/target/java-libraries
+
+get() { # group:artifact:version
+    file=$libraries/$(echo "$1" | tr : -).jar
+    "$root/tests/setup/maven.sh" "$file" "$1" || {
+        echo "java-libraries.sh: $1 cannot be had" >&2
+        [ "${CI:-}" != true ] || exit 1
+    }
+}
+
+mkdir -p "$libraries"
+get org.openjdk.jmh:jmh-core:1.37
+get org.openjdk.jmh:jmh-generator-annprocess:1.37
+get net.sf.jopt-simple:jopt-simple:5.0.4
+get org.apache.commons:commons-math3:3.6.1
