@@ -392,8 +392,8 @@ check_jmh() {
     (cd "$empty" && alone "${run[@]}" -rf json -rff "$empty/jmh.json" \
         -prof "tyrion:mode=trace;dir=$logs;tyrion=$stage/x86_64/bin/tyrion") >"$empty/said" 2>&1 ||
         fail "jmh: $(cat "$empty/said")"
-    python3 "$root/packaging/jmh-check/judge.py" "$empty/jmh.json" "$logs" \
-        {alone,book,mixed}:{2,4} || fail "jmh: $(cat "$empty/said")"
+    python3 "$root/packaging/jmh-check/judge.py" "$stage/x86_64/bin/tyrion" trace \
+        "$empty/jmh.json" "$logs" {alone,book,mixed}:{2,4} || fail "jmh: $(cat "$empty/said")"
     ok "jmh: waits, contended acquisitions, loss and the lock are what they must be"
     # Without a command that reads logs, benchmarks run, and their logs stay.
     (cd "$empty" && alone "${run[@]}" -f 1 -p holdMillis=2 -prof "tyrion:dir=$logs/without" book) \

@@ -60,18 +60,20 @@ fn a_benchmark_whose_answers_are_known(jdk: &Jdk) {
     let folder = tempfile::tempdir().unwrap();
     let Some(class_path) = class_path(folder.path()) else { return };
     let [results, logs] = ["jmh.json", "logs"].map(|name| folder.path().join(name));
-    let options =
-        format!("tyrion:mode=trace;dir={};tyrion={}", text(&logs), env!("CARGO_BIN_EXE_tyrion"));
+    // They are given anew with each iteration, also those that cannot change.
+    let command = env!("CARGO_BIN_EXE_tyrion");
+    let options = format!("tyrion:mode=trace;depth=32;dir={};tyrion={command}", text(&logs));
     let mut java = jmh(jdk, folder.path(), &class_path);
     java.args(["-prof", &options, "-rf", "json", "-rff", text(&results)]);
-    java.args(["-f", "1", "-i", "1", "-p", "holdMillis=4", "book|mixed"]);
+    java.args(["-f", "1", "-i", "2", "-p", "holdMillis=4", "book|mixed"]);
     let turn = alone();
     let run = output(&mut java);
     drop(turn);
     assert!(run.status.success(), "{}", err(&run));
     assert!(out(&run).contains("Ledger.lock (ReentrantLock#"), "{}", out(&run));
     let mut judge = Command::new("python3");
-    judge.arg(root().join("packaging/jmh-check/judge.py")).args([&results, &logs]);
+    judge.arg(root().join("packaging/jmh-check/judge.py"));
+    judge.args([command, "trace"]).args([&results, &logs]);
     let judged = output(judge.args(["book:4", "mixed:4"]));
     assert!(judged.status.success(), "{}\n{}", err(&judged), out(&run));
 }

@@ -1,18 +1,23 @@
 """Compares what Tyrion's profiler adds to JMH's results with what is known of the benchmarks.
 
-judge.py RESULTS FOLDER-OF-LOGS BENCHMARK:HOLD...    these must be in the results
+judge.py TYRION MODE RESULTS FOLDER-OF-LOGS BENCHMARK:HOLD...
+
+The benchmarks must be in the results, and all that is in the logs was recorded in the mode.
 """
 
 import json
 import pathlib
+import subprocess
 import sys
+
+command, mode, given, folder, *expected = sys.argv[1:]
 
 # How many threads take turns at the lock.
 THREADS = {"alone": 1, "book": 2, "mixed": 3}
 # The lock is free when an iteration begins, and fewer threads want it when it ends.
 EDGES = 0.1
 
-results = json.loads(pathlib.Path(sys.argv[1]).read_text())
+results = json.loads(pathlib.Path(given).read_text())
 found = set()
 
 
@@ -43,13 +48,19 @@ for result in results:
     own = "tyrion.lock.Ledger.lock"
     if (locks != [own]) if others else (own in locks):
         raise SystemExit(f"{what}: {locks}")
-    logs = list(pathlib.Path(sys.argv[2]).glob(f"check.Ledger.{name}-avgt-holdMillis-{hold}-*.log"))
+    logs = list(pathlib.Path(folder).glob(f"check.Ledger.{name}-avgt-holdMillis-{hold}-*.log"))
     if len(logs) != result["forks"]:
         raise SystemExit(f"{what}: {len(logs)} logs of {result['forks']} forks")
+    for log in logs:
+        # Also in the second iteration, and in later ones.
+        info = json.loads(subprocess.check_output([command, "info", "--json", log]))
+        modes = {span["mode"] for span in info["mode_spans"]}
+        if modes != {mode}:
+            raise SystemExit(f"{what}: recorded in {sorted(modes)}, and should be in {mode}")
     found.add(f"{name}:{hold}")
     print(f"    {what}: score {score / 1e6:.2f} ms, wait {of['tyrion.wait'] / 1e6:.2f} ms, "
           f"contended {of['tyrion.contended']:.3f}, lost {of['tyrion.lost']:.1f} %")
-if found != set(sys.argv[3:]):
+if found != set(expected):
     raise SystemExit(f"results are of {sorted(found)}")
-if list(pathlib.Path(sys.argv[2]).glob("*.warm-up")):
+if list(pathlib.Path(folder).glob("*.warm-up")):
     raise SystemExit("logs of warm-ups stay")

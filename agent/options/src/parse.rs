@@ -218,17 +218,23 @@ impl Options {
     }
 
     /// What to tell a user who gave options that cannot change once the agent
-    /// records; `None` if there are none of those. All of trace mode's own can be given
-    /// `before_trace`: as long as it has not been on.
-    pub fn note_of_fixed(&self, before_trace: bool) -> Option<String> {
-        let names = |later: Later, given: bool| -> Vec<&str> {
-            let is_open = |entry: &Entry| before_trace && given && entry.counts == Counts::Trace;
-            let entries = TABLE.iter().filter(|entry| entry.later == later && !is_open(entry));
-            let names = entries.map(|entry| entry.name);
-            names.filter(|name| !given || self.is_given(name)).collect()
+    /// records, and are not as they are `now`; `None` if there are none of those. All of
+    /// trace mode's own can be given `before_trace`: as long as it has not been on.
+    pub fn note_of_fixed(&self, now: &Options, before_trace: bool) -> Option<String> {
+        let names = |is_wanted: &dyn Fn(&Entry) -> bool| -> Vec<&str> {
+            TABLE.iter().filter(|entry| is_wanted(entry)).map(|entry| entry.name).collect()
         };
-        let fixed = names(Later::Fixed, true);
-        let changing = names(Later::Changes, false);
+        let is_other = |entry: &Entry| {
+            let mut with = now.clone();
+            (entry.copy)(&mut with, self);
+            with != *now
+        };
+        let fixed = names(&|entry| {
+            let is_open = before_trace && entry.counts == Counts::Trace;
+            let is_fixed = entry.later == Later::Fixed && !is_open;
+            is_fixed && self.is_given(entry.name) && is_other(entry)
+        });
+        let changing = names(&|entry| entry.later == Later::Changes);
         (!fixed.is_empty()).then(|| {
             format!(
                 "{} cannot change once the agent is loaded; only {} can",

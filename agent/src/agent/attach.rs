@@ -211,7 +211,7 @@ fn go_on(
 
 /// Why the options cannot be followed by an agent that is loaded, if they cannot.
 fn cannot_change(options: &Options) -> Option<String> {
-    options.note_of_fixed(!trace::is_prepared())
+    options.note_of_fixed(&start::in_force(), !trace::is_prepared())
 }
 
 /// Has the log go on in another file, if the user wants another one, or files of

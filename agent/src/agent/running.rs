@@ -154,6 +154,11 @@ pub fn locks() -> Locks {
     lock(&MODES).locks
 }
 
+/// What trace mode does, or would do if it were on.
+pub fn trace_options() -> TraceOptions {
+    lock(&MODES).trace.clone().unwrap_or_default()
+}
+
 /// Gives trace mode these options from now on, or as soon as it is on; an option that is
 /// not given keeps its value.
 ///

@@ -42,6 +42,8 @@ use tyrion_wire::header::{self, Header, RecordingState};
 static AT_START: Mutex<Option<Start>> = Mutex::new(None);
 /// The mode that the JVM was started with.
 static USUAL_MODE: OnceLock<Mode> = OnceLock::new();
+/// What the agent was started with.
+static STARTED: OnceLock<Options> = OnceLock::new();
 
 /// The JVMTI environment, and what it is to call.
 pub type Jvmti = (Ti, fn() -> jvmtiEventCallbacks);
@@ -144,6 +146,12 @@ pub fn usual_mode() -> Mode {
     USUAL_MODE.get().copied().unwrap_or_else(|| Options::default().mode())
 }
 
+/// What is in force of those options that cannot change.
+pub fn in_force() -> Options {
+    let started = STARTED.get().cloned().unwrap_or_default();
+    Options { trace: running::trace_options(), ..started }
+}
+
 /// The first release that writes an archive of classes whatever has been changed.
 const ARCHIVES_ANY_SINCE: u32 = 21;
 
@@ -212,6 +220,7 @@ pub fn begin(start: Start, env: *mut JNIEnv, attached: bool) -> Result<(), Agent
         let _ = std::fs::remove_file(&path);
     }
     let recorder = result?;
+    let _ = STARTED.set(options.clone());
     if !attached {
         let _ = USUAL_MODE.set(options.mode());
     }

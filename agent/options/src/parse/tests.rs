@@ -254,13 +254,22 @@ fn the_log_says_what_is_in_force() {
 
 #[test]
 fn who_gives_what_cannot_change_is_told() {
-    let note = |text: &str| Options::parse(text).unwrap().note_of_fixed(false);
+    let parse = |text: &str| Options::parse(text).unwrap();
+    let now = Options::default();
+    let note = |text: &str| parse(text).note_of_fixed(&now, false);
     for text in ["", "threshold=0,enabled=no", "file=a,strict,overwrite=no,command=start,reply=x"] {
         assert_eq!(note(text), None, "{text}");
     }
     assert_eq!(note("mode=sample,period=1ms,threads=a,skip-daemon"), None);
     assert_eq!(note("mode=trace,hold=all,events=all,include=a,exclude=b"), None);
-    assert_eq!(Options::parse("identity=no,precise").unwrap().note_of_fixed(true), None);
+    assert_eq!(parse("identity=no,precise").note_of_fixed(&now, true), None);
+    // What is as it is given does not have to change.
+    let text = "depth=9,parks=probes,exclude-threads=a;b,args,identity=no,count=adaptive";
+    let others = "depth=8,parks=auto,exclude-threads=a,args=no,identity,count=full";
+    assert_eq!(parse(text).note_of_fixed(&parse(text), false), None);
+    let refused = parse(others).note_of_fixed(&parse(text), false).unwrap();
+    let names = "depth, parks, exclude-threads, args, count and identity cannot change";
+    assert!(refused.starts_with(names), "{refused}");
     let note = note("identity=no,hold=1/64,depth=9,period=1ms").unwrap();
     let (fixed, changing) = note.split_once("; only ").unwrap();
     assert_eq!(fixed, "depth and identity cannot change once the agent is loaded");

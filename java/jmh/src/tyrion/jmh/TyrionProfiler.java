@@ -105,12 +105,13 @@ public class TyrionProfiler implements InternalProfiler, ExternalProfiler {
             return;
         }
         if (isMeasured) {
-            isLoaded = load("command=start");
+            // The agent goes back to its usual mode if it is told none.
+            isLoaded = load(settings.agent("command=start"));
             return;
         }
         // A log of its own, in which there is nothing of the warm-up.
         isMeasured = true;
-        isLoaded = load("file=" + Settings.escaped(log) + ",named=true");
+        isLoaded = load(settings.agent("file=" + Settings.escaped(log) + ",named=true"));
         File warmUp = new File(Settings.file(log + WARM_UP, pid()));
         if (isLoaded && !warmUp.delete()) {
             System.out.println("tyrion: " + warmUp + " stays");
