@@ -5,7 +5,7 @@
 
 use std::{
     ffi::{CStr, CString, c_int, c_void},
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed, Ordering::SeqCst},
 };
 
 /// What runs agents that are written in Java.
@@ -16,6 +16,16 @@ const DEBUGGER: &[u8] = b"libjdwp.so";
 const OWN: &[u8] = b"libtyrion_agent";
 /// What the JVM calls in an agent's library: it has one of these, or both.
 const ENTRIES: [&CStr; 2] = [c"Agent_OnLoad", c"Agent_OnAttach"];
+
+/// As what the JVM has this copy of the agent, as far as that is known: as an agent as long as
+/// it is not [`LIBRARY`]. Other copies look it up by this name.
+#[unsafe(export_name = "tyrion_agent_loaded_as")]
+static LOADED_AS: AtomicU8 = AtomicU8::new(UNKNOWN);
+const LOADED_AS_NAME: &CStr = c"tyrion_agent_loaded_as";
+const UNKNOWN: u8 = 0;
+/// As a native library of a Java class alone.
+const LIBRARY: u8 = 1;
+const AGENT: u8 = 2;
 
 /// Which others there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,10 +77,25 @@ pub fn others() -> Others {
     Others { java: bits & JAVA != 0, native: bits & NATIVE != 0 }
 }
 
-/// A function of the copy of this agent that was loaded first, if this is a later one: a JVM
-/// finds native methods in the first alone, so that is the one that has to do everything. There
-/// are several where a command was killed before its copy was loaded, or two ran at once.
+/// A Java class has loaded this copy, which may never become an agent.
+pub fn is_a_library() {
+    let _ = LOADED_AS.compare_exchange(UNKNOWN, LIBRARY, SeqCst, SeqCst);
+}
+
+/// A function of the copy of this agent that was loaded first as one, if this is a later one: a
+/// JVM finds native methods in the first alone, so that is the one that has to do everything.
+/// There are several where a command was killed before its copy was loaded, or two ran at once.
 pub fn in_first_copy(entry: &CStr) -> Option<usize> {
+    let first = find_first(entry, LOADED_AS.load(SeqCst) == LIBRARY);
+    if first.is_none() {
+        LOADED_AS.store(AGENT, SeqCst);
+    }
+    first
+}
+
+/// What was a library at first may be asked to become an agent after a copy that was loaded
+/// later.
+fn find_first(entry: &CStr, was_library: bool) -> Option<usize> {
     let own = own_address();
     let mut libraries = Libraries::default();
     // SAFETY: as in `others`.
@@ -78,13 +103,20 @@ pub fn in_first_copy(entry: &CStr) -> Option<usize> {
     if libraries.all.iter().all(|library| library.address != own) {
         return None;
     }
-    let earlier = libraries.all.iter().take_while(|library| library.address != own);
-    earlier.filter(|library| is_own(&library.path)).find_map(|library| {
+    let length = libraries.all.iter().take_while(|library| library.address != own).count();
+    let others = if was_library { &libraries.all[..] } else { &libraries.all[..length] };
+    let mut copies = others.iter().filter(|it| it.address != own && is_own(&it.path));
+    copies.find_map(|library| {
         // SAFETY: as in `is_agent`. It stays open, as the library stays loaded.
         let found = unsafe {
             let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD;
             let handle = libc::dlopen(library.path.as_ptr(), flags);
             if handle.is_null() {
+                return None;
+            }
+            let loaded_as = libc::dlsym(handle, LOADED_AS_NAME.as_ptr()).cast::<AtomicU8>();
+            // Copies of earlier releases do not have it.
+            if loaded_as.as_ref().is_some_and(|it| it.load(SeqCst) == LIBRARY) {
                 return None;
             }
             libc::dlsym(handle, entry.as_ptr())
