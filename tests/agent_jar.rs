@@ -6,7 +6,13 @@ use crate::support::{
 };
 use std::{
     fs::{self, Permissions},
-    os::unix::fs::{MetadataExt, PermissionsExt, chown},
+    os::{
+        fd::AsRawFd,
+        unix::{
+            fs::{MetadataExt, PermissionsExt, chown},
+            net::{UnixListener, UnixStream},
+        },
+    },
     path::{Path, PathBuf},
     process::{Command, Output},
     sync::OnceLock,
@@ -23,6 +29,12 @@ on_jdks!(a_jvm_that_runs_loads_the_jar: ends, everywhere all);
 on_jdks!(another_folder_where_programs_are_not_allowed: edges, everywhere all);
 on_jdks!(nothing_is_loaded_from_where_others_could_replace_it: edges, everywhere all);
 on_jdks!(a_planted_library_is_not_loaded: edges, everywhere all);
+on_jdks!(options_are_followed_each_time: extremes, everywhere all);
+on_jdks!(an_interrupted_thread_loads: extremes, everywhere all);
+on_jdks!(there_is_little_memory: extremes, everywhere all);
+on_jdks!(one_class_loader_needs_one_copy: edges, everywhere all);
+on_jdks!(a_load_that_failed_is_not_in_the_way: edges, everywhere all);
+on_jdks!(a_jvm_that_ends_meanwhile_leaves_nothing: edges, everywhere all);
 
 /// A jar that `packaging/java_jars.py` makes; `None` after a message.
 pub fn made_jar(folder: &Path, name: &str, what: &str) -> Option<PathBuf> {
@@ -290,14 +302,19 @@ fn a_jvm_without_management(jdk: &Jdk) {
     if jdk.major < 9 {
         return;
     }
-    let modules = "java.base,java.instrument";
-    let program = Loads::new().with_jar(jar, "file=a.log");
-    let program = program.flag("--limit-modules").flag(modules).load("file=b.log");
-    let output = program.run(jdk, jar);
-    let line = "tyrion: this JVM lacks the module jdk.management; use -agentpath; the program runs \
-                unprofiled";
-    assert_eq!(told(&output), [line; 2]);
-    assert_eq!(program.left_in("tmp"), Vec::<PathBuf>::new());
+    // With java.management there are beans, but not the JVM's own.
+    for modules in ["java.base,java.instrument", "java.base,java.instrument,java.management"] {
+        let limited = || Loads::new().with_jar(jar, "file=a.log").flag("--limit-modules");
+        let program = limited().flag(modules).load("file=b.log");
+        let output = program.run(jdk, jar);
+        let line = "tyrion: the module jdk.management is missing; give --add-modules \
+                    jdk.management, or use -agentpath; the program runs unprofiled";
+        assert_eq!(told(&output), [line; 2], "{modules}");
+        assert_eq!(program.left_in("tmp"), Vec::<PathBuf>::new());
+        let program = limited().flag(modules).flag("--add-modules").flag("jdk.management");
+        assert_eq!(told(&program.run(jdk, jar)), [""; 0], "{modules}");
+        program.check("a.log");
+    }
 }
 
 /// As `jcmd PID JVMTI.agent_load`, which knows jars, has it.
@@ -386,17 +403,24 @@ fn nothing_is_loaded_from_where_others_could_replace_it(jdk: &Jdk) {
     refused(program);
 }
 
-/// What a library in another place is called tells nothing: its bytes do.
+/// What a library in another place is called tells nothing. One with the same bytes is that of
+/// the JVM which has given its properties to this one, and ends with that.
 fn a_planted_library_is_not_loaded(jdk: &Jdk) {
     let Some(jar) = jar() else { return };
+    // It could be loaded, and would be mapped.
+    let own = fs::read(agent()).unwrap();
+    let other = [&own[..], &[0]].concat();
+    for planted in [other, own] {
+        is_not_loaded(jdk, jar, &planted);
+    }
+}
+
+fn is_not_loaded(jdk: &Jdk, jar: &Path, bytes: &[u8]) {
     let program = Loads::new();
     let folder = program.path(".tyrion-0123");
     fs::create_dir(&folder).unwrap();
     fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
     let planted = folder.join("libtyrion_agent.so");
-    // It could be loaded, and would be mapped.
-    let mut bytes = fs::read(agent()).unwrap();
-    bytes.push(0);
     fs::write(&planted, bytes).unwrap();
     let flag = format!("-Dtyrion.agent.library={}", text(&planted));
     let program = program.with_jar(jar, "file=a.log").flag(&flag);
@@ -405,4 +429,131 @@ fn a_planted_library_is_not_loaded(jdk: &Jdk) {
     let [library] = &libraries(&output)[..] else { panic!("{}", out(&output)) };
     assert!(library.starts_with(program.path("tmp").canonicalize().unwrap()), "{library:?}");
     program.check("a.log");
+}
+
+/// Also those that were given before, and those that cannot change and do not.
+fn options_are_followed_each_time(jdk: &Jdk) {
+    let Some(jar) = jar() else { return };
+    let paused = "enabled=false,depth=32,file=a.log";
+    let program = Loads::new().load(paused).load(paused);
+    let output = program.run(jdk, jar);
+    assert_eq!(told(&output), [""; 0]);
+    assert!(waits(&program.path("a.log")).is_empty());
+
+    let mut program = Loads::new();
+    let [go, end] = ["go", "end"].map(|name| program.path(name));
+    text(&end).clone_into(&mut program.awaited[1]);
+    let options = "mode=trace,threshold=1ms,identity=false,depth=32,file=a.log";
+    let program = program.load(options).load("mode=contention,threshold=2ms");
+    let program = program.load(&format!("await:{}", text(&go))).load(options);
+    let command = &mut program.command(jdk, jar);
+    let mut running =
+        RunningCommand::of(command, tempfile::tempdir().unwrap(), program.path("a.log"));
+    running.await_line("awaits");
+    let pid = running.id().to_string();
+    let stopped = run(["stop", &pid]);
+    assert!(stopped.status.success(), "{}", err(&stopped));
+    fs::write(&go, "").unwrap();
+    running.await_line("waited");
+    let status = out(&run(["status", &pid, "--json"])).to_owned();
+    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+    let of = ["state", "mode", "threshold_ns"].map(|key| status[key].to_string());
+    assert_eq!(of, ["\"recording\"", "\"trace\"", "1000000"], "{status}");
+    fs::write(&end, "").unwrap();
+    let output = running.finish();
+    assert_eq!(told(&output), [""; 0]);
+    assert!(out(&output).contains("loaded [true, true, true]"), "{}", out(&output));
+}
+
+fn an_interrupted_thread_loads(jdk: &Jdk) {
+    let Some(jar) = jar() else { return };
+    let program = Loads::new().load("interrupted:file=a.log");
+    assert_eq!(told(&program.run(jdk, jar)), [""; 0]);
+    program.check("a.log");
+}
+
+/// The library is larger than that.
+fn there_is_little_memory(jdk: &Jdk) {
+    let Some(jar) = jar() else { return };
+    let program = Loads::new().with_jar(jar, "file=a.log").flag("-Xmx8m");
+    assert_eq!(told(&program.run(jdk, jar)), [""; 0]);
+    program.check("a.log");
+}
+
+fn one_class_loader_needs_one_copy(jdk: &Jdk) {
+    let Some(jar) = jar() else { return };
+    let program = Loads::new().load("file=a.log").load("again:file=a.log").load("again:");
+    let output = program.run(jdk, jar);
+    assert_eq!(told(&output), [""; 0]);
+    assert_eq!(libraries(&output).len(), 1, "{}", out(&output));
+    program.check("a.log");
+}
+
+/// Java 8 has the first copy as a native library by then, and knows none of its methods. With
+/// another user's file, which is what makes it fail, it would print all threads if it were asked.
+fn a_load_that_failed_is_not_in_the_way(jdk: &Jdk) {
+    let Some(jar) = jar() else { return };
+    if jdk.major != 8 {
+        return;
+    }
+    if fs::metadata("/proc/self").unwrap().uid() != 0 {
+        return skip_for_root("to give files to another user");
+    }
+    let mut program = Loads::new();
+    let [go, next] = ["go", "next"].map(|name| program.path(name));
+    text(&go).clone_into(&mut program.awaited[0]);
+    let options = "mode=trace,file=a.log";
+    let program = program.load(options).load(&format!("await:{}", text(&next))).load(options);
+    let command = &mut program.command(jdk, jar);
+    let mut running =
+        RunningCommand::of(command, tempfile::tempdir().unwrap(), program.path("a.log"));
+    running.await_line("ready");
+    let trigger = PathBuf::from(format!("/tmp/.attach_pid{}", running.id()));
+    fs::write(&trigger, "").unwrap();
+    chown(&trigger, Some(12_345), None).unwrap();
+    fs::write(&go, "").unwrap();
+    running.await_line("awaits");
+    fs::remove_file(&trigger).unwrap();
+    fs::write(&next, "").unwrap();
+    let output = running.finish();
+    assert!(output.status.success(), "{}", err(&output));
+    let told = told(&output);
+    let [line] = &told[..] else { panic!("{told:?}") };
+    assert!(line.contains(&format!("{} is another user's", text(&trigger))), "{line}");
+    assert!(!out(&output).contains("Full thread dump"), "{}", out(&output));
+    assert!(out(&output).contains("loaded [false, true]"), "{}", out(&output));
+    program.check("a.log");
+}
+
+/// Nobody takes the connections to Java 8's socket, and so the load lasts.
+fn a_jvm_that_ends_meanwhile_leaves_nothing(jdk: &Jdk) {
+    let Some(jar) = jar() else { return };
+    if jdk.major != 8 {
+        return;
+    }
+    let mut program = Loads::new();
+    let go = program.path("go");
+    text(&go).clone_into(&mut program.awaited[0]);
+    let program = program.load("file=a.log");
+    let command = &mut program.command(jdk, jar);
+    let mut running =
+        RunningCommand::of(command, tempfile::tempdir().unwrap(), program.path("a.log"));
+    running.await_line("ready");
+    let socket = PathBuf::from(format!("/tmp/.java_pid{}", running.id()));
+    let listener = UnixListener::bind(&socket).unwrap();
+    fs::set_permissions(&socket, Permissions::from_mode(0o600)).unwrap();
+    // SAFETY: the descriptor is open.
+    assert_eq!(unsafe { libc::listen(listener.as_raw_fd(), 0) }, 0);
+    let _first = UnixStream::connect(&socket).unwrap();
+    fs::write(&go, "").unwrap();
+    // It is loaded, as a native library, before the JVM is asked.
+    wait_for("library", || {
+        let maps = fs::read_to_string(format!("/proc/{}/maps", running.id())).unwrap();
+        maps.contains("libtyrion_agent.so").then_some(())
+    });
+    running.signal(running.id(), "TERM");
+    let output = running.finish();
+    fs::remove_file(&socket).unwrap();
+    assert_eq!(output.status.code(), Some(143), "{}", err(&output));
+    assert_eq!(program.left_in("tmp"), Vec::<PathBuf>::new());
 }

@@ -17,12 +17,15 @@ import java.util.TreeSet;
 /**
  * Loads the agent from its jar, once for each of the options that are given, each time by another
  * class loader; waits for a lock; and says which copies of the agent are mapped, and who may enter
- * their folders.
+ * their folders. Before options may stand {@code again:} for the same class loader as before, and
+ * {@code interrupted:} for a thread that is; in their place {@code await:} and a file to wait for.
  *
  * <p>Arguments: a file to wait for before loading, or -; another one to wait for after the wait;
  * the jar; the options.
  */
 public final class Loads {
+    private static ClassLoader last;
+
     private Loads() {}
 
     public static void main(String[] arguments) throws Exception {
@@ -30,7 +33,13 @@ public final class Loads {
         await(arguments[0]);
         List<Object> loaded = new ArrayList<>();
         for (int i = 3; i < arguments.length; i++) {
-            loaded.add(load(new File(arguments[2]), arguments[i]));
+            String options = arguments[i];
+            if (options.startsWith("await:")) {
+                System.out.println("awaits");
+                await(options.substring("await:".length()));
+                continue;
+            }
+            loaded.add(load(new File(arguments[2]), options));
         }
         System.out.println("loaded " + loaded);
         for (String library : libraries()) {
@@ -44,11 +53,27 @@ public final class Loads {
     }
 
     private static Object load(File jar, String options) throws Exception {
+        if (options.startsWith("again:")) {
+            return load(last, options.substring("again:".length()));
+        }
         URL[] urls = {jar.toURI().toURL()};
         // Its own classes, whatever the class path has.
         ClassLoader none = ClassLoader.getSystemClassLoader().getParent();
         @SuppressWarnings("resource") // Its classes are used until the end.
         URLClassLoader loader = new URLClassLoader(urls, none);
+        last = loader;
+        if (!options.startsWith("interrupted:")) {
+            return load(loader, options);
+        }
+        Thread.currentThread().interrupt();
+        Object loaded = load(loader, options.substring("interrupted:".length()));
+        if (!Thread.interrupted()) {
+            throw new IllegalStateException("no longer interrupted");
+        }
+        return loaded;
+    }
+
+    private static Object load(ClassLoader loader, String options) throws Exception {
         Method load = loader.loadClass("tyrion.agent.Tyrion").getMethod("load", String.class);
         return load.invoke(null, options);
     }

@@ -20,7 +20,7 @@ final class Bean {
                     ManagementFactory.getPlatformMBeanServer()
                             .invoke(new ObjectName(NAME), "jvmtiAgentLoad", arguments, types);
         } catch (InstanceNotFoundException | ReflectionException e) {
-            throw new NotLoadedException("this JVM loads no agents by itself; use -agentpath");
+            throw Door.lacking();
         } catch (JMException | RuntimeException e) {
             throw new NotLoadedException("the JVM refuses: " + e.getMessage());
         }

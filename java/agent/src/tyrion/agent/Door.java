@@ -36,6 +36,18 @@ abstract class Door {
      */
     abstract void load(Path library, String options) throws NotLoadedException, IOException;
 
+    /** Why the JVM has no such command: programs of modules alone get those that they name. */
+    static NotLoadedException lacking() {
+        try {
+            Class.forName("com.sun.management.OperatingSystemMXBean", false, null);
+            return new NotLoadedException("this JVM loads no agents by itself; use -agentpath");
+        } catch (ClassNotFoundException | LinkageError e) {
+            return new NotLoadedException(
+                    "the module jdk.management is missing; give --add-modules jdk.management, or"
+                            + " use -agentpath");
+        }
+    }
+
     /** Takes what the JVM's command has said. */
     static void check(String said, Path library) throws NotLoadedException, IOException {
         String line = said == null ? "" : said.trim().replace('\n', ' ');
@@ -65,8 +77,7 @@ abstract class Door {
             try {
                 check(Bean.load(quoted(library.toString()), quoted(options)), library);
             } catch (LinkageError e) {
-                throw new NotLoadedException(
-                        "this JVM lacks the module jdk.management; use -agentpath");
+                throw lacking();
             }
         }
     }

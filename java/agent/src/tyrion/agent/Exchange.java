@@ -1,27 +1,27 @@
 package tyrion.agent;
 
 import java.io.Closeable;
+import java.io.File;
+import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.nio.ByteBuffer;
-import java.nio.channels.SeekableByteChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.Paths;
-import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.EnumSet;
 import java.util.Set;
 
 /**
  * A folder of this process's own, which nobody else may enter, for the library and for what the
  * agent answers: as {@code tyrion attach} makes them, so that the agent removes it at the JVM's
- * end, and commands recognize it.
+ * end, and commands recognize it. No file is read or written by a channel: Java closes that when
+ * the thread is interrupted.
  */
 final class Exchange implements Closeable {
     /** Names the folder around it. */
@@ -51,8 +51,11 @@ final class Exchange implements Closeable {
     /** Whether there is a library in it. */
     private boolean hasLibrary;
 
-    /** Whether the agent has it, and removes the folder. */
+    /** Whether the JVM has it: it stays until that ends. */
     private boolean isKept;
+
+    /** Removes all of it if the JVM ends before the agent sees to that. */
+    private Remover remover;
 
     private Exchange(Path folder, int uid) {
         this.folder = folder;
@@ -85,7 +88,7 @@ final class Exchange implements Closeable {
     /** From the kernel: Java's own generators, and its formatting, take 100 ms at the first use. */
     private static String randomName() throws IOException {
         StringBuilder name = new StringBuilder();
-        try (InputStream random = Files.newInputStream(Paths.get("/dev/urandom"))) {
+        try (InputStream random = new FileInputStream("/dev/urandom")) {
             for (int i = 0; i < RANDOM_BYTES; i++) {
                 int b = random.read();
                 if (b < 0) {
@@ -109,28 +112,47 @@ final class Exchange implements Closeable {
         }
     }
 
-    /** The library that was loaded before, if it is the very same, and nobody could change it. */
-    Path reuse(String loaded, Library library) {
+    /** The library that this very class has loaded before, if it is still there. */
+    Path again(Path own) {
+        try {
+            return own != null && isPrivate(own) ? own : null;
+        } catch (IOException | RuntimeException e) {
+            return null;
+        }
+    }
+
+    /**
+     * The library that another class loader has loaded before, if it is the very same, and nobody
+     * could change it. A JVM that was given all of its parent's properties has loaded nothing.
+     */
+    Path reuse(String loaded, Library library) throws NotLoadedException {
         // HotSpot 8 has a library's native methods belong to one class loader.
         if (loaded == null || Door.isOld()) {
             return null;
         }
         try {
             Path path = Paths.get(loaded);
-            Path around = path.getParent();
-            if (around == null
-                    || !around.getFileName().toString().startsWith(PREFIX)
-                    || !isOurs(around, PRIVATE)
-                    || !Files.isRegularFile(path, LinkOption.NOFOLLOW_LINKS)
-                    || Files.size(path) > LONGEST) {
+            if (!isPrivate(path) || Files.size(path) > LONGEST || !Library.isMapped(loaded)) {
                 return null;
             }
-            checkAround(around.getParent().toRealPath());
-            return library.is(Files.readAllBytes(path)) ? path : null;
+            return library.is(path) ? path : null;
         } catch (IOException | RuntimeException e) {
             // Whatever is there instead, it is not used.
             return null;
         }
+    }
+
+    /** Whether it is a file in such a folder, and nobody could put another in its place. */
+    private boolean isPrivate(Path path) throws IOException {
+        Path around = path.getParent();
+        if (around == null
+                || !around.getFileName().toString().startsWith(PREFIX)
+                || !isOurs(around, PRIVATE)
+                || !Files.isRegularFile(path, LinkOption.NOFOLLOW_LINKS)) {
+            return false;
+        }
+        checkAround(around.getParent().toRealPath());
+        return true;
     }
 
     private boolean isOurs(Path path, int mode) throws IOException {
@@ -140,25 +162,25 @@ final class Exchange implements Closeable {
     }
 
     /** Puts the library there, and makes sure that it is. */
-    Path put(Library library) throws IOException {
+    Path put(Library library) throws NotLoadedException, IOException {
         Path path = folder.resolve(Library.NAME);
-        // A new file, and by no link.
-        EnumSet<StandardOpenOption> options =
-                EnumSet.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
-        hasLibrary = true;
-        try (SeekableByteChannel out = Files.newByteChannel(path, options, mode("rwx------"))) {
-            ByteBuffer bytes = ByteBuffer.wrap(library.bytes());
-            while (bytes.hasRemaining()) {
-                out.write(bytes);
-            }
+        remover = new Remover();
+        try {
+            Runtime.getRuntime().addShutdownHook(remover);
+        } catch (IllegalStateException e) {
+            throw new NotLoadedException("the JVM ends");
         }
-        if (!library.is(Files.readAllBytes(path))) {
+        hasLibrary = true;
+        // A new file, and by no link. Nobody else enters the folder.
+        Files.createFile(path, mode("rwx------"));
+        library.writeTo(path);
+        if (!library.is(path)) {
             throw new IOException(path + " is not what was written");
         }
         return path;
     }
 
-    /** The library is loaded: it stays until the JVM ends. */
+    /** The library is loaded. */
     void keepLibrary() {
         isKept = hasLibrary;
     }
@@ -185,7 +207,6 @@ final class Exchange implements Closeable {
         try {
             while (!Files.exists(reply, LinkOption.NOFOLLOW_LINKS)) {
                 if (System.nanoTime() - begin > patienceNanos) {
-                    removeAtTheEnd();
                     throw new NotLoadedException("the agent does not answer");
                 }
                 try {
@@ -200,33 +221,69 @@ final class Exchange implements Closeable {
             }
         }
         if (Files.size(reply) > LONGEST_ANSWER) {
-            removeAtTheEnd();
             throw new NotLoadedException("the agent's answer is too long");
         }
-        String answer = Loader.text(Files.readAllBytes(reply));
+        String answer = text(reply.toFile());
         if (answer.startsWith("error=")) {
-            removeAtTheEnd();
             throw new NotLoadedException(answer.substring("error=".length()).trim());
         }
+        // An agent that has not started removes nothing.
+        forgetRemover();
         return answer;
     }
 
-    /** An agent that has not started removes nothing; but commands want the file that is mapped. */
-    private void removeAtTheEnd() {
-        if (hasLibrary) {
-            // The last one first.
-            folder.toFile().deleteOnExit();
-            folder.resolve(Library.NAME).toFile().deleteOnExit();
+    private static String text(File reply) throws IOException {
+        byte[] bytes = new byte[LONGEST_ANSWER];
+        try (InputStream in = new FileInputStream(reply)) {
+            return new String(bytes, 0, Library.read(in, bytes), StandardCharsets.UTF_8);
+        }
+    }
+
+    private void forgetRemover() {
+        try {
+            if (remover != null) {
+                Runtime.getRuntime().removeShutdownHook(remover);
+            }
+        } catch (IllegalStateException e) {
+            // The JVM ends already.
         }
     }
 
     @Override
     public void close() throws IOException {
+        removeAnswer();
+        if (!isKept) {
+            removeAll();
+            forgetRemover();
+        }
+    }
+
+    private void removeAnswer() throws IOException {
         Files.deleteIfExists(folder.resolve(REPLY));
         Files.deleteIfExists(folder.resolve(DRAFT));
-        if (!isKept) {
-            Files.deleteIfExists(folder.resolve(Library.NAME));
-            Files.deleteIfExists(folder);
+    }
+
+    private void removeAll() throws IOException {
+        Files.deleteIfExists(folder.resolve(Library.NAME));
+        Files.deleteIfExists(folder);
+    }
+
+    /** Not {@code deleteOnExit}, which deletes whatever has the name by then. */
+    private final class Remover extends Thread {
+        Remover() {
+            super("tyrion-remove");
+        }
+
+        @Override
+        public void run() {
+            try {
+                if (isOurs(folder, PRIVATE)) {
+                    removeAnswer();
+                    removeAll();
+                }
+            } catch (IOException e) {
+                // The agent writes into it, and removes it.
+            }
         }
     }
 

@@ -2,7 +2,6 @@ package tyrion.agent;
 
 import java.io.IOException;
 import java.lang.instrument.Instrumentation;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -10,10 +9,8 @@ import java.util.List;
 
 /** Has the JVM load the agent, and waits for what that answers. */
 final class Loader {
-    /** Which library was loaded by whichever class loader first, and with which options. */
+    /** Which library was loaded last, by whichever class loader. */
     private static final String LIBRARY = "tyrion.agent.library";
-
-    private static final String OPTIONS = "tyrion.agent.options";
 
     /** One for all class loaders: a literal is the same object everywhere. */
     private static final Object TURN = "tyrion.agent: one loads it at a time";
@@ -21,16 +18,25 @@ final class Loader {
     /** The agent answers within milliseconds, or, with many classes to change, within seconds. */
     private static final long PATIENCE_NANOS = 30_000_000_000L;
 
+    /** The library that was loaded by this class loader, if one was. */
+    private static Path own;
+
     private Loader() {}
 
     /** What the agent answers. */
     static String load(String options, Instrumentation instrumentation) throws NotLoadedException {
         String wanted = options == null ? "" : options;
         check(wanted);
-        synchronized (TURN) {
-            // With the very same options there is nothing to change, and some cannot.
-            boolean isSame = wanted.equals(System.getProperty(OPTIONS));
-            return loadInTurn(isSame ? "" : wanted, wanted, instrumentation);
+        // An interrupted thread cannot do all that it takes.
+        boolean isInterrupted = Thread.interrupted();
+        try {
+            synchronized (TURN) {
+                return loadInTurn(wanted, instrumentation);
+            }
+        } finally {
+            if (isInterrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 
@@ -42,25 +48,24 @@ final class Loader {
         }
     }
 
-    private static String loadInTurn(String sent, String wanted, Instrumentation instrumentation)
+    private static String loadInTurn(String options, Instrumentation instrumentation)
             throws NotLoadedException {
         Library library = Library.forThisJvm();
         NotLoadedException first = null;
         for (Path around : places()) {
             try (Exchange exchange = Exchange.create(around)) {
-                Path path = exchange.reuse(System.getProperty(LIBRARY), library);
+                Path path = exchange.again(own);
+                if (path == null) {
+                    path = exchange.reuse(System.getProperty(LIBRARY), library);
+                }
                 if (path == null) {
                     path = exchange.put(library);
                 }
-                Door.of(instrumentation).load(path, exchange.options(sent));
-                // From now on it is the agent's to remove.
+                Door.of(instrumentation).load(path, exchange.options(options));
                 exchange.keepLibrary();
-                String answer = exchange.await(PATIENCE_NANOS);
-                if (System.getProperty(LIBRARY) == null) {
-                    System.setProperty(LIBRARY, path.toString());
-                    System.setProperty(OPTIONS, wanted);
-                }
-                return answer;
+                own = path;
+                System.setProperty(LIBRARY, path.toString());
+                return exchange.await(PATIENCE_NANOS);
             } catch (IOException e) {
                 // Another folder may be on a file system with room, or that allows programs.
                 first = first == null ? new NotLoadedException(describe(around, e)) : first;
@@ -111,10 +116,5 @@ final class Loader {
             line.append(Character.isISOControl(c) ? ' ' : c);
         }
         System.err.println(line.append("; the program runs unprofiled"));
-    }
-
-    /** UTF-8, as the agent reads and writes it. */
-    static String text(byte[] bytes) {
-        return new String(bytes, StandardCharsets.UTF_8);
     }
 }

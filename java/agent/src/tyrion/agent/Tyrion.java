@@ -74,10 +74,19 @@ public final class Tyrion {
             return true;
         } catch (NotLoadedException e) {
             Loader.say(e.getMessage());
-        } catch (RuntimeException | LinkageError e) {
-            // A JVM that is made otherwise than those that are known; the program must not end.
-            Loader.say("cannot be loaded: " + e);
+        } catch (Throwable e) {
+            // There is no memory, or the JVM is made otherwise than those that are known; the
+            // program must not end.
+            sayIfPossible(e);
         }
         return false;
+    }
+
+    private static void sayIfPossible(Throwable e) {
+        try {
+            Loader.say("cannot be loaded: " + e);
+        } catch (Throwable another) {
+            // There is no memory for that either.
+        }
     }
 }
