@@ -4,6 +4,7 @@ use crate::support::{Jdk, Program, Wait, assert_between, list, ms, number, on_jd
 
 on_jdks!(holders: extremes, everywhere all);
 on_jdks!(threads_together: newest, everywhere all);
+on_jdks!(one_hash_for_all: one, everywhere two);
 on_jdks!(private_locks: two);
 on_jdks!(idle_threads: ends, everywhere all);
 on_jdks!(locks_moved_by_gc: ends, everywhere all);
@@ -96,6 +97,17 @@ fn check_stack(wait: &Wait, class: &str) {
 
 fn threads_together(jdk: &Jdk) {
     check_threads_together(|scenario| Program::truth(jdk, scenario));
+}
+
+/// Waits are told apart where identity hashes are of no use. Of a fair lock each is one park.
+fn one_hash_for_all(jdk: &Jdk) {
+    let flags = "-XX:+UnlockExperimentalVMOptions -XX:hashCode=2";
+    let program = Program::truth(jdk, "together fair 8 10");
+    let flags = flags.split(' ').map(str::to_owned);
+    let recording = flags.fold(program, Program::flag).record();
+    let waits = recording.contentions().into_iter();
+    let waits = waits.filter(|wait| wait.thread.starts_with("together-") && passes_guard(wait));
+    assert_eq!(waits.count() as u64, recording.number("contentions"));
 }
 
 /// Eight threads that all want each kind of lock, again and again.

@@ -26,20 +26,29 @@ const EVERY: u64 = 64;
 const USUAL: i64 = 32;
 /// The mean is taken for no less than this, in ns: before there are some, too.
 const LEAST_MEAN_NS: i64 = 2_000;
+/// The same, of calls into the JVM.
+const LEAST_MEAN_CALLS: i64 = 16;
+/// Longer than this, in ns, no reading of the clock takes: something has come between two.
+const MOST_READING_NS: u64 = 5_000;
 
 /// What was measured of calls of which each stands only for itself, in ns. A single
 /// one may be less than reading the clock takes.
 static RARE_NS: AtomicI64 = AtomicI64::new(0);
-static CHOSEN: Chosen = Chosen::new();
+static CHOSEN: Chosen = Chosen::new(LEAST_MEAN_NS);
+/// The calls into the JVM in the same.
+static JVM_CALLS: Chosen = Chosen::new(LEAST_MEAN_CALLS);
 
 thread_local! {
-    /// Whether this thread is in a call of which each stands for [`EVERY`].
-    static IS_CHOSEN: Cell<bool> = const { Cell::new(false) };
+    /// How often this thread has called the JVM, in a call of which each stands for [`EVERY`];
+    /// [`UNCOUNTED`] in others.
+    static CALLS_HERE: Cell<i64> = const { Cell::new(UNCOUNTED) };
 }
+
+const UNCOUNTED: i64 = -1;
 
 /// What the agent's code has taken on threads of the program, in ns; estimated.
 pub fn taken_ns() -> u64 {
-    RARE_NS.load(Relaxed).saturating_add(CHOSEN.taken_ns()).max(0).cast_unsigned()
+    RARE_NS.load(Relaxed).saturating_add(CHOSEN.of_all()).max(0).cast_unsigned()
 }
 
 /// How often the JVM has called the agent on threads of the program, without what is rare;
@@ -50,14 +59,15 @@ pub fn calls() -> u64 {
 
 /// How often the agent has called the JVM meanwhile; estimated.
 pub fn jvm_calls() -> u64 {
-    CHOSEN.jvm_calls.load(Relaxed).saturating_mul(EVERY)
+    JVM_CALLS.of_all().max(0).cast_unsigned()
 }
 
 /// To be told of each call into the JVM: each changes the thread's state twice.
 #[inline]
 pub fn note_jvm_call() {
-    if IS_CHOSEN.get() {
-        CHOSEN.jvm_calls.fetch_add(1, Relaxed);
+    let calls = CALLS_HERE.get();
+    if calls != UNCOUNTED {
+        CALLS_HERE.set(calls + 1);
     }
 }
 
@@ -73,48 +83,49 @@ fn chosen<T>(body: impl FnOnce() -> T) -> T {
         return body();
     }
     // Some callbacks are met within others.
-    let was_chosen = IS_CHOSEN.replace(true);
+    let of_outer = CALLS_HERE.replace(0);
     let result = measured(body, |ns| CHOSEN.add(ns));
-    IS_CHOSEN.set(was_chosen);
+    JVM_CALLS.add(CALLS_HERE.replace(of_outer));
     result
 }
 
 /// The same for what is rare, and may take long: it is always measured.
 pub fn rare_callback<T>(body: impl FnOnce() -> T) -> T {
-    measured(body, |ns| _ = RARE_NS.fetch_add(ns, Relaxed))
+    let of_outer = CALLS_HERE.replace(UNCOUNTED);
+    let result = measured(body, |ns| _ = RARE_NS.fetch_add(ns, Relaxed));
+    CALLS_HERE.set(of_outer);
+    result
 }
 
-/// What was measured of calls of which each stands for [`EVERY`].
+/// What was measured of calls of which each stands for [`EVERY`], in ns or another unit.
 struct Chosen {
     count: AtomicU64,
-    /// As far as it is usual, in ns.
-    usual_ns: AtomicI64,
+    /// As far as it is usual.
+    usual: AtomicI64,
     /// What was beyond, which stands for itself.
-    beyond_ns: AtomicI64,
-    /// Into the JVM.
-    jvm_calls: AtomicU64,
+    beyond: AtomicI64,
+    least_mean: i64,
 }
 
 impl Chosen {
-    const fn new() -> Chosen {
-        let [usual_ns, beyond_ns] = [const { AtomicI64::new(0) }; 2];
-        let [count, jvm_calls] = [const { AtomicU64::new(0) }; 2];
-        Chosen { count, usual_ns, beyond_ns, jvm_calls }
+    const fn new(least_mean: i64) -> Chosen {
+        let [usual, beyond] = [const { AtomicI64::new(0) }; 2];
+        Chosen { count: AtomicU64::new(0), usual, beyond, least_mean }
     }
 
     /// Adds a call. Where calls become longer, the mean follows within a few of them.
-    fn add(&self, ns: i64) {
+    fn add(&self, value: i64) {
         let count = self.count.fetch_add(1, Relaxed).cast_signed();
-        let mean_ns = self.usual_ns.load(Relaxed).checked_div(count).unwrap_or(0);
-        let usual_ns = ns.min(USUAL * mean_ns.max(LEAST_MEAN_NS));
-        self.usual_ns.fetch_add(usual_ns, Relaxed);
-        self.beyond_ns.fetch_add(ns - usual_ns, Relaxed);
+        let mean = self.usual.load(Relaxed).checked_div(count).unwrap_or(0);
+        let usual = value.min(USUAL * mean.max(self.least_mean));
+        self.usual.fetch_add(usual, Relaxed);
+        self.beyond.fetch_add(value - usual, Relaxed);
     }
 
-    /// What all calls have taken, in ns.
-    fn taken_ns(&self) -> i64 {
-        let usual_ns = self.usual_ns.load(Relaxed).saturating_mul(EVERY.cast_signed());
-        usual_ns.saturating_add(self.beyond_ns.load(Relaxed))
+    /// The sum for all calls.
+    fn of_all(&self) -> i64 {
+        let usual = self.usual.load(Relaxed).saturating_mul(EVERY.cast_signed());
+        usual.saturating_add(self.beyond.load(Relaxed))
     }
 }
 
@@ -135,7 +146,7 @@ fn measured<T>(body: impl FnOnce() -> T, add: impl FnOnce(i64)) -> T {
     let begun_ns = clock::thread_cpu_ns();
     let result = body();
     let spent_ns = clock::thread_cpu_ns().saturating_sub(begun_ns);
-    let reading_ns = begun_ns.saturating_sub(reading_begun_ns);
+    let reading_ns = begun_ns.saturating_sub(reading_begun_ns).min(MOST_READING_NS);
     add(spent_ns.cast_signed().saturating_sub(reading_ns.cast_signed()));
     result
 }
@@ -154,20 +165,24 @@ mod tests {
 
     #[test]
     fn one_that_takes_much_longer_stands_for_itself() {
-        let chosen = Chosen::new();
+        let chosen = Chosen::new(LEAST_MEAN_NS);
         chosen.add(10_000_000);
         let first_ns = 10_000_000 + 63 * USUAL * LEAST_MEAN_NS;
-        assert_eq!(chosen.taken_ns(), first_ns);
-        let chosen = Chosen::new();
+        assert_eq!(chosen.of_all(), first_ns);
+        let chosen = Chosen::new(LEAST_MEAN_NS);
         (0..1000).for_each(|_| chosen.add(5_000));
-        assert_eq!(chosen.taken_ns(), 1000 * 5_000 * 64);
+        assert_eq!(chosen.of_all(), 1000 * 5_000 * 64);
         chosen.add(10_000_000);
-        assert_eq!(chosen.taken_ns(), 1000 * 5_000 * 64 + 10_000_000 + 63 * USUAL * 5_000);
+        assert_eq!(chosen.of_all(), 1000 * 5_000 * 64 + 10_000_000 + 63 * USUAL * 5_000);
+        // So do many calls into the JVM.
+        let calls = Chosen::new(LEAST_MEAN_CALLS);
+        calls.add(10_000);
+        assert_eq!(calls.of_all(), 10_000 + 63 * USUAL * LEAST_MEAN_CALLS);
         // Those of a program with deep stacks all count.
-        let chosen = Chosen::new();
+        let chosen = Chosen::new(LEAST_MEAN_NS);
         (0..100).for_each(|_| chosen.add(1_000_000));
         let all_ns = 100 * 1_000_000 * 64;
-        assert!(chosen.taken_ns() > all_ns / 100 * 99, "{} of {all_ns}", chosen.taken_ns());
+        assert!(chosen.of_all() > all_ns / 100 * 99, "{} of {all_ns}", chosen.of_all());
     }
 
     /// One after the other: they share the sum.

@@ -14,7 +14,11 @@
 use super::{Contention, late::LateAcquisition};
 use crate::{
     clock,
-    jvm::{Java, Object, queues::Queues, virtual_threads::VirtualThreads},
+    jvm::{
+        Java, Object,
+        queues::{Found, Queues},
+        virtual_threads::VirtualThreads,
+    },
     log::dictionary::StackRef,
     recorder::Way,
     recorder::{
@@ -39,9 +43,38 @@ pub enum ParkLimit {
     Ns(u64),
 }
 
+/// Where a thread waits in the queue of a lock.
+enum Node {
+    /// By the node that has this identity hash.
+    Hash(i32),
+    /// Too far in front to be found.
+    TooFar,
+    Unknown,
+}
+
+impl Node {
+    /// Whether it may be the one of before, for the same lock.
+    fn may_be(&self, before: i32) -> bool {
+        match self {
+            Node::Hash(hash) => *hash == before,
+            Node::TooFar => true,
+            Node::Unknown => false,
+        }
+    }
+
+    fn known(&self) -> Option<i32> {
+        match self {
+            Node::Hash(hash) => Some(*hash),
+            Node::TooFar | Node::Unknown => None,
+        }
+    }
+}
+
 /// What is asked of the JDK's classes when parks are all that is seen.
 pub struct ParksAlone {
     queues: Queues,
+    /// Whether identity hashes tell objects apart: by `-XX:hashCode`, all may be the same.
+    has_hashes: bool,
     /// Who sees virtual threads park.
     virtual_by: ParkSeenBy,
     /// Not before there is one: to look would start the threads that serve them.
@@ -54,9 +87,20 @@ impl Contention {
     pub fn infer(&self, java: Java, virtual_by: ParkSeenBy) {
         let _ = self.parks_alone.get_or_init(|| ParksAlone {
             queues: Queues::find(java.raw()),
+            has_hashes: self.has_hashes(java),
             virtual_by,
             virtual_threads: OnceLock::new(),
         });
+    }
+
+    fn has_hashes(&self, java: Java) -> bool {
+        let hash = || {
+            let object = java.new_object_to_lock()?;
+            let hash = self.recorder.ti().hash(object.get());
+            java.drop_local(object);
+            Some(hash)
+        };
+        hash() != hash()
     }
 
     /// The current thread is about to park, as somebody sees.
@@ -82,9 +126,9 @@ impl Contention {
             let before = before.and_then(|it| it.node);
             let node =
                 LazyCell::new(|| self.node_of(java, blocker.get(), thread, before.is_some()));
-            if before.is_some()
-                && *node == before
+            if before.is_some_and(|before| node.may_be(before))
                 && let Some(inferred) = &mut waits.inferred
+                && self.recorder.known_lock(blocker.get()) == inferred.wait.lock
             {
                 inferred.parks_again(limit_ns);
                 return;
@@ -102,7 +146,7 @@ impl Contention {
                 if let Some(inferred) = &mut waits.inferred
                     && lock == Some(inferred.wait.lock)
                 {
-                    inferred.node = *node;
+                    inferred.node = node.known();
                     inferred.parks_again(limit_ns);
                     return;
                 }
@@ -117,7 +161,7 @@ impl Contention {
             begun = Some((pending, context.thread.java_id));
             waits.inferred = Some(Inferred {
                 wait: pending,
-                node: *node,
+                node: node.known(),
                 parks: 1,
                 interruptible: stack.path.interruptible,
                 limit_ns,
@@ -310,10 +354,13 @@ impl Contention {
         lock: Object<'_>,
         thread: Object<'_>,
         may_be_first: bool,
-    ) -> Option<i32> {
-        let queues = &self.parks_alone.get()?.queues;
-        let node = queues.node(java, lock, thread, may_be_first)?;
-        Some(self.recorder.ti().hash(node.get())).filter(|hash| *hash != 0)
+    ) -> Node {
+        let known = self.parks_alone.get().filter(|known| known.has_hashes);
+        match known.map(|known| known.queues.node(java, lock, thread, may_be_first)) {
+            Some(Found::Node(node)) => Node::Hash(self.recorder.ti().hash(node.get())),
+            Some(Found::TooMany) => Node::TooFar,
+            Some(Found::Nowhere) | None => Node::Unknown,
+        }
     }
 
     /// Whether the current thread has been interrupted and has not noticed yet.

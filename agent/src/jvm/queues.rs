@@ -25,6 +25,16 @@ unsafe impl Send for Queues {}
 // SAFETY: as above; nothing is ever changed.
 unsafe impl Sync for Queues {}
 
+/// Where a thread is in a lock's queue.
+pub enum Found<'j> {
+    /// Waiting by this node.
+    Node(Local<'j>),
+    /// Nowhere, or there is no queue.
+    Nowhere,
+    /// Perhaps further in front than was looked.
+    TooMany,
+}
+
 /// Where one class of locks keeps its queue.
 struct Queue {
     class: Object<'static>,
@@ -55,25 +65,23 @@ impl Queues {
         lock: Object<'_>,
         thread: Object<'_>,
         may_be_first: bool,
-    ) -> Option<Local<'j>> {
-        if lock.is_null() {
-            return None;
-        }
-        let queue = self.of.iter().find(|queue| java.is_instance(lock, queue.class))?;
+    ) -> Found<'j> {
+        let of_lock = |queue: &&Queue| !lock.is_null() && java.is_instance(lock, queue.class);
+        let Some(queue) = self.of.iter().find(of_lock) else { return Found::Nowhere };
         let mut node = java.object_field(lock, queue.tail);
         for looked_at in 0..MOST_LOOKED_AT {
             if node.is_null() {
-                return None;
+                return Found::Nowhere;
             }
             if queue.is_of(java, node.get(), thread) {
-                return Some(node);
+                return Found::Node(node);
             }
             if looked_at == 0
                 && may_be_first
                 && let Some(first) = queue.first(java, lock)
             {
                 if queue.is_of(java, first.get(), thread) {
-                    return Some(first);
+                    return Found::Node(first);
                 }
                 java.drop_local(first);
             }
@@ -82,7 +90,7 @@ impl Queues {
             node = previous;
         }
         java.drop_local(node);
-        None
+        Found::TooMany
     }
 
     /// Whether a thread has been interrupted and has not noticed yet; `None`

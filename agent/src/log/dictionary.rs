@@ -25,6 +25,7 @@ use crate::{
     },
     log::{Chunk, LogFile, Writer},
     sync::lock,
+    table::Table,
 };
 use copies::Content;
 pub use groups::within;
@@ -156,14 +157,14 @@ struct Inner {
     carved: u32,
     scratch: Vec<u8>,
     strings: HashMap<Arc<[u8]>, u32>,
-    classes: HashMap<(u32, u32), u32>,
-    methods: HashMap<MethodKey, Method>,
-    named_methods: HashMap<(u32, u32, u32), u32>,
-    nodes: HashMap<(u32, u32, u32), u32>,
-    stacks: HashMap<Fingerprint, StackRef>,
-    sites: HashMap<(u8, u32, u32, u32), u32>,
+    classes: Table<(u32, u32), u32>,
+    methods: Table<MethodKey, Method>,
+    named_methods: Table<(u32, u32, u32), u32>,
+    nodes: Table<(u32, u32, u32), u32>,
+    stacks: Table<Fingerprint, StackRef>,
+    sites: Table<(u8, u32, u32, u32), u32>,
     /// The roots of stacks by the numbers of groups.
-    groups: HashMap<u32, u32>,
+    groups: Table<u32, u32>,
     places: HashSet<u32>,
     last: LastIds,
     /// Kept only where waits may outlast the file.

@@ -121,16 +121,29 @@ pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
 /// Where the file system has links, that name is there all the time.
 ///
 /// # Errors
-/// As `rename(2)`.
+/// As `link(2)` and `rename(2)`. The file may have the name `archived` all the same, if it has
+/// no other.
 pub fn replace(path: &Path, archived: &Path, next: &Path) -> io::Result<()> {
     match std::fs::hard_link(path, archived) {
-        Ok(()) => std::fs::rename(next, path).inspect_err(|_| drop(std::fs::remove_file(archived))),
+        Ok(()) => {
+            let replaced = std::fs::rename(next, path);
+            if replaced.is_err() && is_same_file(path, archived) {
+                let _ = std::fs::remove_file(archived);
+            }
+            replaced
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
         // Not all file systems have links.
         Err(_) => {
             std::fs::rename(path, archived)?;
             std::fs::rename(next, path)
         }
     }
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| path.symlink_metadata().map(|it| (it.dev(), it.ino())).ok();
+    identity(one).is_some_and(|it| Some(it) == identity(other))
 }
 
 /// The name that a log gets where another process writes to the one of its name.

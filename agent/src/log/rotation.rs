@@ -478,6 +478,10 @@ impl Log {
             return Ok(());
         }
         let Some(Prepared { log, path }) = prepared.take() else { return Ok(()) };
+        if !log.is_at(&path) {
+            // Somebody has removed it: another one is prepared, and switched to.
+            return Ok(());
+        }
         let number = current.number + 1;
         if let Err(error) = self.rename(current, &path) {
             *prepared = Some(Prepared { log, path });
@@ -512,9 +516,11 @@ impl Log {
         let path = self.path();
         if current.log.is_at(&path) {
             let archived = self.name_of_earlier(&path, current.number);
-            names::replace(&path, &archived, next)?;
-            self.note_archived(archived);
-            return Ok(());
+            let replaced = names::replace(&path, &archived, next);
+            if archived.symlink_metadata().is_ok() {
+                self.note_archived(archived);
+            }
+            return replaced;
         }
         if path.symlink_metadata().is_ok() {
             return self.rename_beside(&path, next);

@@ -1286,9 +1286,10 @@ public final class TyrionTrace {
             givenUpTimed(block, held ^ TIMED, lock, kind);
             return;
         }
-        long now = 0;
-        long hash = lockKey(lock);
         int locks = locksOf(held);
+        // First, as in releasing.
+        long now = held >>> 48 != 0 && isLockMeasured(block, locks) ? ticks() : 0;
+        long hash = lockKey(lock);
         long entry = find(block, locks, hash, kind);
         if (entry == 0 && kind != 0) {
             // StampedLock may have made a read lock a write lock.
@@ -1302,9 +1303,11 @@ public final class TyrionTrace {
                 return;
             }
             isTimeable = U.getInt(entry + FIRST) != UNTIMED;
-            if (held >>> 48 != 0 && U.getLong(entry + START) != 0) {
-                // As early as it is known that this one is measured.
-                now = ticks();
+            if (U.getLong(entry + START) == 0) {
+                // Another one is.
+                now = 0;
+            }
+            if (now != 0) {
                 ended(block, entry, now);
                 held = U.getLong(block + HOLDS);
             }
@@ -1370,6 +1373,15 @@ public final class TyrionTrace {
             }
         }
         return 0;
+    }
+
+    private static boolean isLockMeasured(long block, int locks) {
+        for (int i = 0; i < locks; i++) {
+            if (U.getLong(block + HELD_LOCKS + ((long) i << 6) + START) != 0) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private static int locksOf(long held) {

@@ -593,6 +593,32 @@ fn its_name_is_there_all_the_time() {
     });
 }
 
+/// `rm test.log.*` finds the prepared file, too.
+#[test]
+fn another_file_is_prepared_if_one_is_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = World::new(folder.path(), 2);
+    let (lane, thread) = (world.lanes.take(), world.thread(1));
+    let next = folder.path().join("test.log.next");
+    std::thread::scope(|scope| {
+        let kept = scope.spawn(|| world.keep());
+        let mut removed = 0;
+        while world.log.generation_number() < 6 {
+            if removed < 3 && std::fs::remove_file(&next).is_ok() {
+                removed += 1;
+            }
+            world.event(&lane, &thread, |generation, lane, _| {
+                let pending = world.begin(generation, 1, &["a"], 0);
+                world.end(generation, lane, &thread, pending);
+            });
+            std::thread::sleep(Duration::from_micros(20));
+        }
+        world.log.close();
+        assert_eq!(kept.join().unwrap(), None);
+        assert_eq!(removed, 3);
+    });
+}
+
 /// Somebody has moved the log, and another file has its name: that is not renamed, and not
 /// removed as one of those that are too many.
 #[test]
