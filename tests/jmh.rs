@@ -38,7 +38,7 @@ fn class_path(folder: &Path) -> Option<String> {
     all.extend([text(agent).to_owned(), text(&profiler).to_owned()]);
     let benchmark = folder.join("classes");
     fs::create_dir(&benchmark).unwrap();
-    let mut compile = Command::new(root().join("target/jdks/17/bin/javac"));
+    let mut compile = Command::new(root().join("target/jdks/javac"));
     // The benchmarks are what JMH's processor of annotations makes of them.
     compile.args(["--release", "8", "-nowarn", "-cp", &all.join(":"), "-d", text(&benchmark)]);
     compile.arg(root().join("packaging/jmh-check/src/main/java/check/Ledger.java"));
