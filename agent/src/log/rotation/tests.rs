@@ -94,6 +94,14 @@ impl World {
         thread
     }
 
+    /// A thread waits once, not for long.
+    fn wait_once(&self, lane: &SharedLane, thread: &Thread) {
+        self.event(lane, thread, |generation, lane, _| {
+            let pending = self.begin(generation, 1, &["a"], 0);
+            self.end(generation, lane, thread, pending);
+        });
+    }
+
     /// As `Recorder::with` does it.
     fn event(
         &self,
@@ -420,10 +428,7 @@ fn only_so_many_files_are_kept() {
     std::thread::scope(|scope| {
         let kept = scope.spawn(|| world.keep());
         while world.log.generation_number() < 8 {
-            world.event(&lane, &thread, |generation, lane, _| {
-                let pending = world.begin(generation, 1, &["a"], 0);
-                world.end(generation, lane, &thread, pending);
-            });
+            world.wait_once(&lane, &thread);
             std::thread::sleep(Duration::from_micros(20));
         }
         // Somebody who still has the first of these does not keep it from going.
@@ -454,10 +459,7 @@ fn without_a_folder_for_more_files_it_becomes_longer() {
     std::thread::scope(|scope| {
         let kept = scope.spawn(|| world.keep());
         for _ in 0..30_000 {
-            world.event(&lane, &thread, |generation, lane, _| {
-                let pending = world.begin(generation, 1, &["a"], 0);
-                world.end(generation, lane, &thread, pending);
-            });
+            world.wait_once(&lane, &thread);
             std::thread::sleep(Duration::from_micros(5));
         }
         world.log.close();
@@ -549,10 +551,7 @@ fn old_files_are_removed() {
     let are_gone = std::thread::scope(|scope| {
         let kept = scope.spawn(|| world.keep());
         while world.log.generation_number() < 3 {
-            world.event(&lane, &thread, |generation, lane, _| {
-                let pending = world.begin(generation, 1, &["a"], 0);
-                world.end(generation, lane, &thread, pending);
-            });
+            world.wait_once(&lane, &thread);
             std::thread::sleep(Duration::from_micros(20));
         }
         // Looked at again and again, though no other file begins.
@@ -582,10 +581,7 @@ fn its_name_is_there_all_the_time() {
             missing
         });
         while world.log.generation_number() < 30 {
-            world.event(&lane, &thread, |generation, lane, _| {
-                let pending = world.begin(generation, 1, &["a"], 0);
-                world.end(generation, lane, &thread, pending);
-            });
+            world.wait_once(&lane, &thread);
         }
         world.log.close();
         assert_eq!(kept.join().unwrap(), None);
@@ -607,10 +603,7 @@ fn another_file_is_prepared_if_one_is_removed() {
             if removed < 3 && std::fs::remove_file(&next).is_ok() {
                 removed += 1;
             }
-            world.event(&lane, &thread, |generation, lane, _| {
-                let pending = world.begin(generation, 1, &["a"], 0);
-                world.end(generation, lane, &thread, pending);
-            });
+            world.wait_once(&lane, &thread);
             std::thread::sleep(Duration::from_micros(20));
         }
         world.log.close();
@@ -632,10 +625,7 @@ fn another_file_of_its_name_stays() {
     std::thread::scope(|scope| {
         let kept = scope.spawn(|| world.keep());
         while world.log.generation_number() < 6 {
-            world.event(&lane, &thread, |generation, lane, _| {
-                let pending = world.begin(generation, 1, &["a"], 0);
-                world.end(generation, lane, &thread, pending);
-            });
+            world.wait_once(&lane, &thread);
             std::thread::sleep(Duration::from_micros(20));
         }
         world.log.close();
