@@ -219,20 +219,45 @@ fn messages_are_explained() {
     }
 }
 
+/// The majors in a part of `on_jdks!`, where they are called `jdk17`.
+fn majors(part: &str) -> BTreeSet<u32> {
+    let words = part.split(|letter: char| !letter.is_alphanumeric());
+    words.filter_map(|word| word.strip_prefix("jdk")?.parse().ok()).collect()
+}
+
 /// `on_jdks!` and the script that gets the JDKs know the same ones.
 #[test]
 fn the_jdks_are_those_of_the_setup() {
     let source = read("tests/support/jdk.rs");
     let (_, all) = source.split_once("($test:ident: all) => {").expect("all");
-    let (_, all) = all.split_once("on_jdks!(@on ").expect("its JDKs");
-    let (all, _) = all.split_once(": $test").expect("its end");
-    let all: Vec<&str> = all.split(' ').map(|name| name.trim_start_matches("jdk")).collect();
+    let (all, _) = all.split_once("};").expect("its end");
+    let all = majors(all);
     let listed = stdout_of(setup("jdks.sh").arg("--list"));
-    assert_eq!(all, listed.split_whitespace().collect::<Vec<_>>());
+    let listed: BTreeSet<u32> =
+        listed.split_whitespace().map(|major| major.parse().expect("a major")).collect();
+    assert_eq!(all, listed);
     let readme = read("README.md");
     for major in all {
-        assert!(readme.contains(major), "README.md does not name Java {major}");
+        assert!(readme.contains(&major.to_string()), "README.md does not name Java {major}");
     }
+}
+
+/// A test that `make test` runs finds its JDK on a new machine: it is one of those that
+/// the Makefile sets up.
+#[test]
+fn make_test_sets_up_the_jdks_of_its_tests() {
+    let makefile = read("Makefile");
+    let line = makefile.lines().find(|line| line.starts_with("JDKS := ")).expect("JDKS");
+    let words = line.split([' ', ',', ')']);
+    let set_up: BTreeSet<u32> = words.filter_map(|word| word.parse().ok()).collect();
+    let source = read("tests/support/jdk.rs");
+    let (_, arms) = source.split_once("macro_rules! on_jdks").expect("the macro");
+    let used: BTreeSet<u32> = arms
+        .split("on_jdks!(@on ")
+        .skip(1)
+        .flat_map(|arm| majors(arm.split(':').next().unwrap_or_default()))
+        .collect();
+    assert_eq!(used, set_up);
 }
 
 /// A licence that has an exception in deny.toml asks for something: NOTICE says

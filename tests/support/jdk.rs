@@ -64,14 +64,15 @@ impl Jdk {
 /// - `edges`: the same without the oldest that is like the others.
 /// - `since(21)`: what older JDKs do not have.
 /// - `only(21)` and `newest`: for a test that is slow, and needs no other.
-/// - `all`: for what depends on the inside of the JVM.
+/// - `all`: for what depends on the inside of the JVM; those that `make test` does not set
+///   up with `make test-everywhere`.
 ///
 /// `one, everywhere two` runs on the one, and with `make test-everywhere` on the
 /// other one, too: for what takes long, and was never seen to differ. `everywhere two`
 /// runs there alone: for what needs more than the other tests do.
 macro_rules! on_jdks {
     ($test:ident: all) => {
-        on_jdks!(@on jdk8 jdk11 jdk17 jdk21 jdk25 jdk26 jdk27 jdk28: $test);
+        on_jdks!(@on jdk8 jdk11 jdk17 jdk21 jdk25 jdk27: $test; everywhere jdk26 jdk28);
     };
     ($test:ident: one) => { on_jdks!(@on jdk17: $test); };
     ($test:ident: two) => { on_jdks!(@on jdk17 jdk25: $test); };
