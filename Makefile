@@ -84,6 +84,7 @@ setup: ## Gets the Java runtimes and the tools that the tests need
 	tests/setup/wheels.sh
 	tests/setup/judges.sh
 	tests/setup/java-libraries.sh
+	tests/setup/web.sh
 ifdef TYRION_TEST_EVERYWHERE
 	tests/setup/agents.sh
 	tests/setup/collector.sh
@@ -97,7 +98,7 @@ check: ## Checks format, lints, documentation, scripts, and dependencies' licenc
 	$(CARGO) clippy --profile $(PROFILE) --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --profile $(PROFILE) --workspace --no-deps --document-private-items
 	@if command -v shellcheck >/dev/null; then \
-	    shellcheck -x tests/*/*.sh packaging/*.sh .ci/run; \
+	    shellcheck -x tests/*/*.sh packaging/*.sh web/*.sh .ci/run; \
 	else echo "no shellcheck: scripts are not checked"; fi
 	@if command -v cargo-deny >/dev/null; then $(MAKE) licences; \
 	else echo "no cargo-deny: licences are not checked"; fi

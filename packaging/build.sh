@@ -1,16 +1,16 @@
 #!/bin/bash
 # Builds what is handed on: for each architecture the agent for both C libraries, and
-# tyrion as a static program.
+# tyrion as a static program; and the page that makes reports by itself.
 #
-#   packaging/build.sh [agent|tyrion|tests]...      default: agent and tyrion
+#   packaging/build.sh [agent|tyrion|web|tests]...      default: agent, tyrion and web
 #
 # `tests` builds the tests of what reads and writes logs and classes for aarch64, and runs
 # them under the qemu of tests/setup/aarch64.sh.
 #
 # Leaves it, stripped, under target/dist-stage/ARCH: bin/tyrion, and
 # lib/tyrion/{glibc,musl}/libtyrion_agent.so; debug information under
-# target/dist-stage/ARCH/debug by the same names with .debug; what has not been
-# stripped stays in target/dist-build. Runs packaging/tools.sh before.
+# target/dist-stage/ARCH/debug by the same names with .debug; the page as
+# target/dist-stage/tyrion.html; what has not been stripped stays in target/dist-build. Runs packaging/tools.sh before.
 set -eu
 
 # shellcheck source-path=SCRIPTDIR source=common.sh
@@ -98,6 +98,14 @@ build_tyrion() { # architecture
     strip_into "$build/$1-unknown-linux-musl/dist/tyrion" "$1" bin/tyrion
 }
 
+# Its standard library is built, too, as for musl.
+build_web() {
+    step "the page"
+    CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=$root/packaging/wasm-ld.sh RUSTC_BOOTSTRAP=1 \
+        LD_LIBRARY_PATH=$tools/root/usr/lib/x86_64-linux-gnu \
+        nice "$root/web/build.sh" "$stage/tyrion.html" -Zbuild-std=std,panic_abort
+}
+
 # Without one test that starts threads again and again: qemu gives their memory back
 # only at its end, and had 23 GB.
 run_tests() {
@@ -112,17 +120,20 @@ run_tests() {
 }
 
 "$root/packaging/tools.sh"
-[ $# -gt 0 ] || set -- agent tyrion
+[ $# -gt 0 ] || set -- agent tyrion web
 for what in "$@"; do
     if [ "$what" = tests ]; then
         run_tests
+        continue
+    elif [ "$what" = web ]; then
+        build_web
         continue
     fi
     for arch in ${TYRION_DIST_ARCHES:-$arches}; do
         case $what in
             agent) build_agents "$arch" ;;
             tyrion) build_tyrion "$arch" ;;
-            *) fail "no such part: $what (of agent tyrion tests)" ;;
+            *) fail "no such part: $what (of agent tyrion web tests)" ;;
         esac
     done
 done

@@ -4,7 +4,7 @@
 #
 #   packaging/check.sh [KIND...]
 #
-# Kinds: binaries tarballs debs wheels image crates maven gradle jmh old_glibc; without one,
+# Kinds: binaries tarballs debs wheels image web crates maven gradle jmh old_glibc; without one,
 # all. As root, and with the JDK that DIST_JDK names (17). Prints a line for each thing that
 # was tried.
 set -eu
@@ -231,6 +231,23 @@ check_image() {
     ok "image: gives the agent to a volume, records, converts, attaches"
 }
 
+# Opened from the disk, it makes the reports that the command makes.
+check_web() {
+    local page=$dist/tyrion-$version.html input
+    "$root/tests/setup/tools.sh" browsers
+    mkdir -p "$empty/web"
+    cp "$root/testdata/logs/v1-small.log" "$root/testdata/jfr/jdk25.jfr.gz" \
+        "$root/testdata/inputs/dumps/hotspot-7-deadlock.txt" "$empty/web"
+    for input in v1-small.log jdk25.jfr.gz hotspot-7-deadlock.txt; do
+        (cd "$empty/web" && alone "$stage/x86_64/bin/tyrion" report --html -o - "$input" \
+            >"$empty/commands.html")
+        python3 "$root/packaging/check_web.py" "$page" "$empty/web/$input" "$empty/commands.html" \
+            >"$empty/said" || fail "web: $input"
+        ok "web: $(cat "$empty/said")"
+    done
+    ok "web: $(wc -c <"$page") bytes, $(gzip -9c "$page" | wc -c) compressed"
+}
+
 # Records, converts and attaches with a JVM that is in another root folder, as is Tyrion:
 # with its C library.
 try_within() { # root folder, tyrion in it, java in it, what it is
@@ -411,7 +428,7 @@ done
 python3 -c 'import ensurepip' 2>/dev/null || fail "please install python3-venv"
 [ -x "$java" ] || fail "no $java; run tests/setup/jdks.sh"
 [ -d "$classes" ] || fail "no classes; run tests/setup/java-classes.sh"
-[ $# -gt 0 ] || set -- binaries tarballs debs wheels image crates maven gradle jmh old_glibc
+[ $# -gt 0 ] || set -- binaries tarballs debs wheels image web crates maven gradle jmh old_glibc
 for kind in "$@"; do
     "check_$kind"
 done

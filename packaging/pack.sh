@@ -42,6 +42,7 @@ for arch in $arches; do
     cp "$stage/tyrion-$arch.cdx.json" "$dist/tyrion-$version-$arch.cdx.json"
 done
 cp "$stage/THIRD-PARTY-LICENSES" "$dist"
+cp "$stage/tyrion.html" "$dist/tyrion-$version.html"
 tell_sizes >"$dist/SIZES.txt"
 tell_compilers >"$dist/COMPILERS.txt"
 step "packages"

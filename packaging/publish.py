@@ -21,7 +21,7 @@ Then, each where you have the right to:
 
     # All files, on the page of the release, with the section of CHANGELOG.md.
     gh release create v{version} --title "tyrion {version}" --notes-file dist/NOTES.md \\
-        dist/*.tar.gz dist/*.deb dist/*.whl dist/*-oci.tar dist/SHA256SUMS dist/*.cdx.json \\
+        dist/*.tar.gz dist/*.deb dist/*.whl dist/*-oci.tar dist/*.html dist/SHA256SUMS dist/*.cdx.json \\
         dist/THIRD-PARTY-LICENSES dist/SIZES.txt dist/COMPILERS.txt
 
     # PyPI
@@ -30,7 +30,7 @@ Then, each where you have the right to:
     # crates.io, from the folder that has the agents in it; Cargo goes in the right order.
     (cd target/dist-crates && cargo publish --allow-dirty --no-verify -p tyrion-wire \\
         -p tyrion-harmless -p tyrion-options -p tyrion-formats -p tyrion-model -p tyrion-converters -p tyrion-whatif \\
-        -p tyrion-report -p tyrion)
+        -p tyrion-report -p tyrion-page -p tyrion)
 
     # A registry of images
     skopeo copy --all oci-archive:dist/tyrion-{version}-oci.tar \\

@@ -2,7 +2,7 @@
 //! turn the direction of reading, or have thousands of characters. No output
 //! has them as they are but JSON, and that escaped.
 
-mod log;
+pub mod log;
 
 use crate::support::{
     Jdk, Program, Sum, agent, beside_others, callgrind_sums, classes, collapsed_sum, err, needs,
@@ -48,7 +48,7 @@ fn said(command: &mut Command) -> String {
     out(&output)
 }
 
-fn in_folder(folder: &Path, line: &str) -> Command {
+pub fn in_folder(folder: &Path, line: &str) -> Command {
     let mut command = tyrion();
     command.current_dir(folder).args(line.split(' '));
     command

@@ -72,4 +72,5 @@ mod virtual_threads;
 mod waiting;
 mod wakers;
 mod walking;
+mod web;
 mod whatif;

@@ -6,11 +6,14 @@
 
 mod bits;
 mod by_dump;
+#[cfg(not(target_family = "wasm"))]
 pub mod callgrind;
 pub mod collapsed;
+#[cfg(not(target_family = "wasm"))]
 mod create;
 mod facts;
 pub mod firefox;
+#[cfg(not(target_family = "wasm"))]
 pub mod flamegraph;
 mod held;
 pub mod jfr;
@@ -18,6 +21,7 @@ mod json;
 mod lines;
 mod metric;
 pub mod otlp;
+#[cfg(not(target_family = "wasm"))]
 pub mod parquet;
 pub mod perfetto;
 mod places;
@@ -28,6 +32,7 @@ pub mod speedscope;
 mod tables;
 mod tree;
 
+#[cfg(not(target_family = "wasm"))]
 pub use create::write;
 pub use metric::{By, Metric, Needs, go_together};
 
@@ -232,8 +237,10 @@ const WAITS_LOSE: &[Fact] = &[
 
 /// Every output format, in the order of the help.
 pub const FORMATS: &[Format] = &[
+    #[cfg(not(target_family = "wasm"))]
     callgrind::FORMAT,
     pprof::FORMAT,
+    #[cfg(not(target_family = "wasm"))]
     flamegraph::FORMAT,
     collapsed::FORMAT,
     speedscope::FORMAT,
@@ -241,6 +248,7 @@ pub const FORMATS: &[Format] = &[
     perfetto::FORMAT,
     jfr::FORMAT,
     otlp::FORMAT,
+    #[cfg(not(target_family = "wasm"))]
     parquet::FORMAT,
 ];
 

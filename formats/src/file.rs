@@ -7,9 +7,12 @@ use crate::error::Error;
 use std::{
     fs::{File, Metadata, OpenOptions},
     io::{self, IsTerminal},
-    os::unix::fs::{FileTypeExt, OpenOptionsExt},
+    os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt},
     path::Path,
 };
+
+/// The unit of a file's length on disk, in bytes (`stat(2)`).
+const DISK_BLOCK: u64 = 512;
 
 /// Opens a regular file for reading, and nothing else: a FIFO would have the
 /// caller wait until somebody writes to it.
@@ -55,4 +58,19 @@ pub(crate) fn check(name: &str, file: &File, metadata: &Metadata) -> Result<(), 
         return Ok(());
     };
     Err(Error::NoInput { log: name.to_owned(), what })
+}
+
+/// Reads at most so many bytes of a file's beginning: how many there were.
+pub(crate) fn read_start(file: &File, to: &mut [u8]) -> io::Result<usize> {
+    file.read_at(to, 0)
+}
+
+/// A file without a name, gone when it is closed.
+pub(crate) fn without_name() -> io::Result<File> {
+    tempfile::tempfile()
+}
+
+/// How many bytes a file takes on its disk.
+pub(crate) fn on_disk(file: &File) -> io::Result<u64> {
+    Ok(file.metadata()?.blocks().saturating_mul(DISK_BLOCK))
 }

@@ -6,7 +6,7 @@ use crate::{
     bytes::Bytes,
     damage::{DamageList, Fault},
     error::Error,
-    event_log,
+    event_log, file,
     input::Input,
     limits::MAX_IN_MEMORY,
     recording::{Facts, Lacks, Owners, Recording, ShortWaits},
@@ -51,7 +51,7 @@ impl ImportStore {
     fn spill(&mut self) -> io::Result<()> {
         if let StorePlace::Memory(bytes) = &mut self.0 {
             let at = bytes.position();
-            let mut file = BufWriter::with_capacity(1 << 20, tempfile::tempfile()?);
+            let mut file = BufWriter::with_capacity(1 << 20, file::without_name()?);
             file.write_all(bytes.get_ref())?;
             file.seek(SeekFrom::Start(at))?;
             self.0 = StorePlace::File(file);

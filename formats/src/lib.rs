@@ -20,6 +20,8 @@ mod damage;
 mod error;
 pub mod event_log;
 mod fact;
+#[cfg_attr(target_family = "wasm", path = "file/none.rs")]
+#[cfg_attr(windows, path = "file/windows.rs")]
 mod file;
 pub mod fuzz;
 mod gzip;
@@ -30,6 +32,7 @@ mod inputs;
 mod jfr;
 pub mod limits;
 #[allow(unsafe_code)] // the only module that has any: a file mapped into memory
+#[cfg_attr(target_family = "wasm", path = "map/none.rs")]
 mod map;
 mod open;
 mod original;

@@ -40,11 +40,14 @@
 
 /// How many bytes are read of what is no regular file and cannot be mapped, such
 /// as a pipe: all of them are in memory. As many are unpacked of what is compressed.
-pub const MAX_STREAM: u64 = 4 << 30;
+pub const MAX_STREAM: u64 = if IN_PAGE { 1 << 30 } else { 4 << 30 };
 
 /// Beyond so many bytes, what is unpacked or made of another input goes to a file
 /// without a name, which is mapped like any other.
-pub const MAX_IN_MEMORY: usize = 64 << 20;
+pub const MAX_IN_MEMORY: usize = if IN_PAGE { 1 << 30 } else { 64 << 20 };
+
+/// A page in a browser has no files, and less memory.
+const IN_PAGE: bool = cfg!(target_family = "wasm");
 
 /// The longest header block that is read, in bytes.
 pub const MAX_HEADER_LEN: usize = 1 << 20;

@@ -16,12 +16,12 @@
 //! agent does neither: it cuts a log only behind its used length, once, when
 //! the JVM ends, and replaces an old log by a new file.
 
+use crate::file;
 use memmap2::{MmapOptions, MmapRaw};
 use std::{
     collections::VecDeque,
     fs::File,
     io,
-    os::unix::fs::MetadataExt,
     sync::{
         Mutex, PoisonError,
         atomic::{
@@ -32,8 +32,6 @@ use std::{
     },
 };
 
-/// The unit of a file's length on disk, in bytes (`stat(2)`).
-const DISK_BLOCK: u64 = 512;
 /// How much may be searched of a file that takes no room on the disk, in bytes.
 const MIN_SEARCHED: u64 = 64 << 20;
 /// So much of a file is in memory at a time, in regions.
@@ -58,7 +56,7 @@ pub(crate) struct Map {
 impl Map {
     /// Maps the first `len` bytes of a file, at least one.
     pub(crate) fn new(file: &File, len: usize) -> io::Result<Map> {
-        let on_disk = file.metadata()?.blocks().saturating_mul(DISK_BLOCK * COMPRESSION);
+        let on_disk = file::on_disk(file)?.saturating_mul(COMPRESSION);
         Ok(Map {
             raw: MmapOptions::new().len(len).map_raw_read_only(file)?,
             searchable: on_disk.max(MIN_SEARCHED).into(),

@@ -16,7 +16,6 @@ use crate::{
 use std::{
     fs::File,
     io::{Cursor, Read},
-    os::unix::fs::FileExt,
     path::Path,
 };
 
@@ -113,7 +112,7 @@ impl Recording {
 /// for what is compressed.
 pub fn recognise(file: &File) -> Option<&'static Input> {
     let mut start = vec![0; inputs::start_len(INPUTS)];
-    let len = file.read_at(&mut start, 0).ok()?;
+    let len = file::read_start(file, &mut start).ok()?;
     inputs::find(INPUTS, "", start.get(..len)?).ok()
 }
 

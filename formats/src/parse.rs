@@ -31,7 +31,9 @@ pub(crate) fn chunk_header(input: &[u8]) -> IResult<&[u8], ChunkHeader> {
 
 /// A definition's tag and payload.
 pub(crate) fn framed(input: &[u8]) -> IResult<&[u8], (u8, &[u8])> {
-    (u8, length_data(varint)).parse(input)
+    // nom takes no 64-bit lengths where memory has 32-bit ones.
+    let len = map_opt(varint, |len| usize::try_from(len).ok());
+    (u8, length_data(len)).parse(input)
 }
 
 /// A fold cell.

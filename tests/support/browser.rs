@@ -219,6 +219,11 @@ impl Browser {
         assert!(decoding.wait().unwrap().success());
     }
 
+    /// What happened so far.
+    pub fn events(&self) -> &[Value] {
+        &self.events
+    }
+
     /// What pages have logged so far, and what went wrong in them.
     pub fn console(&self) -> Vec<&Value> {
         let is_log = |event: &&Value| {

@@ -1,7 +1,5 @@
 //! `tyrion report`.
 
-mod flames;
-
 use super::{
     conditions::{ConditionArgs, metrics_help},
     sections::{self, SectionArgs},
@@ -169,7 +167,7 @@ pub(super) fn write_page(
     (profile, are_dumps): (&Profile, bool),
     target: &OutputTarget,
 ) -> Result<(), Failure> {
-    let drawn = flames::flames(profile, are_dumps);
+    let drawn = tyrion_page::flames(profile, are_dumps);
     let drawn = drawn.map_err(|error| Failure::new(format!("flame graphs: {error}")))?;
     write_html(report, &drawn, target)
 }

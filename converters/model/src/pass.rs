@@ -13,12 +13,9 @@ mod pieces;
 pub use made::{Pass, made};
 
 use pieces::{Piece, PieceSet};
-use std::{
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    time::Instant,
+use std::sync::{
+    Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicUsize, Ordering::Relaxed},
 };
 use tyrion_formats::{ChunkRef, Damage, Entry, Events, Recording};
 use tyrion_wire::{cell::Cell, trace::AcquisitionCell};
@@ -258,7 +255,7 @@ impl<'r> Reading<'r> {
 /// Sends visitors through all records of a log, on all workers of the current rayon pool.
 /// Returns what is damaged, in no order.
 pub fn run(log: &Recording, question: &impl Question, reading: Reading<'_>) -> Vec<Damage> {
-    let begin = Instant::now();
+    let watch = made::Watch::new();
     let order = question.order();
     let parts = match order {
         Order::ByThread => {
@@ -294,7 +291,7 @@ pub fn run(log: &Recording, question: &impl Question, reading: Reading<'_>) -> V
             lock(&all).append(&mut worker.damage);
         }
     });
-    made::add(log, order, begin.elapsed());
+    made::add(log, order, watch.elapsed());
     all.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 

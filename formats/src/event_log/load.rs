@@ -87,7 +87,7 @@ fn header_block(source: &Bytes) -> Vec<u8> {
 fn check_metadata(block: &[u8], damage: &mut DamageList) {
     let len = le::u32_at(block, METADATA_LEN).unwrap_or(0) as usize;
     let stored = le::u32_at(block, METADATA_CHECKSUM);
-    let metadata = block.get(METADATA_AT..METADATA_AT + len);
+    let metadata = block.get(METADATA_AT..METADATA_AT.saturating_add(len));
     if metadata.map(crc32fast::hash) != stored {
         damage.add(METADATA_AT as u64, Fault::Metadata, 0);
     }

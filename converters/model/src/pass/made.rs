@@ -1,7 +1,11 @@
 //! Which passes were made.
 
 use super::{Order, lock};
-use std::{collections::VecDeque, sync::Mutex, time::Duration};
+use std::{
+    collections::VecDeque,
+    sync::Mutex,
+    time::{Duration, Instant},
+};
 use tyrion_formats::Recording;
 
 /// A pass over a log that was made.
@@ -15,6 +19,19 @@ pub struct Pass {
     pub bytes: u64,
     /// How long the pass took.
     pub took: Duration,
+}
+
+/// Tells how long a pass takes; a page in a browser has no clock for it.
+pub(super) struct Watch(Option<Instant>);
+
+impl Watch {
+    pub(super) fn new() -> Watch {
+        Watch((!cfg!(target_family = "wasm")).then(Instant::now))
+    }
+
+    pub(super) fn elapsed(&self) -> Duration {
+        self.0.map_or(Duration::ZERO, |begin| begin.elapsed())
+    }
 }
 
 /// Earlier passes are forgotten: some commands make them as long as a program runs.

@@ -236,7 +236,7 @@
   // The address: #contended, or #thread=main&lock=Cache.map&text=get&at=contended.
   function written(at) {
     const parts = Object.entries(state).filter(([, value]) => value);
-    if (!parts.length) return at ? '#' + at : location.pathname + location.search;
+    if (!parts.length) return at ? '#' + at : location.href.split('#')[0];
     if (at) parts.push(['at', at]);
     return '#' + parts.map(pair => pair.map(encodeURIComponent).join('=')).join('&');
   }

@@ -1,4 +1,4 @@
-//! The flame graphs of the page, from the stacks that `convert --to collapsed` writes.
+//! The flame graphs of a page, from the stacks that `convert --to collapsed` writes.
 
 use std::io;
 use tyrion_converters::outputs::{By, Metric, OutputOptions, collapsed};
@@ -13,7 +13,7 @@ const DUMPED: &str = "Threads, by state";
 ///
 /// # Errors
 /// When one cannot be made.
-pub(super) fn flames(profile: &Profile, are_dumps: bool) -> io::Result<Vec<Flame>> {
+pub fn flames(profile: &Profile, are_dumps: bool) -> io::Result<Vec<Flame>> {
     let holds = profile.acquisitions.iter().any(|row| row.hold_ns > 0);
     let wait = OutputOptions { by_thread: true, ..OutputOptions::default() };
     let by_holder = OutputOptions { by: Some(By::Holder), ..wait.clone() };
