@@ -150,9 +150,9 @@ fn page_makes_the_report_of_the_command() {
         let path = opened.file(name, &bytes);
         let said = if nth % 2 == 0 { opened.choose(&path) } else { opened.drop_file(&path) };
         assert!(matches!(&said, Said::Made(said) if said.starts_with(name)), "{name}: {said:?}");
-        // It is not only there, but drawn.
-        let frame = opened.browser.value("document.querySelector('iframe').src");
-        assert!(frame.as_str().unwrap().starts_with("blob:"), "{frame}");
+        // It is not only there, but works.
+        let works = "document.readyState === 'complete' && document.documentElement.className";
+        wait_for("the report", || (opened.browser.value_in_frame(works) == "js").then_some(()));
         let saved = opened.save();
         let commands = opened.commands(name);
         assert!(saved == commands, "{name}: {} bytes, not {}", saved.len(), commands.len());
@@ -165,6 +165,21 @@ fn page_makes_the_report_of_the_command() {
     assert!(foreign.iter().all(is_own), "{foreign:?}");
     let logged = opened.browser.console();
     assert!(logged.is_empty(), "{logged:#?}");
+}
+
+/// What is picked in a report stands in its address, and goes again.
+#[test]
+fn report_in_the_page_can_be_filtered() {
+    let Some(page) = page() else { return };
+    let mut opened = Opened::new(&page);
+    assert!(matches!(opened.choose(&sample_log()), Said::Made(_)));
+    let ready = "document.readyState === 'complete' && document.documentElement.className";
+    wait_for("the report", || (opened.browser.value_in_frame(ready) == "js").then_some(()));
+    let pick = "(() => { document.querySelector('#worst-locks a.of-lock').click(); \
+                return [location.hash.startsWith('#lock='), \
+                document.documentElement.classList.contains('by-lock')]; })()";
+    assert_eq!(opened.browser.value_in_frame(pick), json!([true, true]));
+    assert_eq!(opened.browser.value_in_frame(pick), json!([false, false]));
 }
 
 #[test]
@@ -245,6 +260,18 @@ fn page_takes_hostile_names_as_text() {
          document.querySelector('iframe').contentDocument]",
     );
     assert_eq!(found, json!([0, "allow-scripts", null]));
+    // A script that came with it would be alone, and reach nobody.
+    let reached = opened.browser.value_in_frame(
+        "(async () => {
+          const policy = new Promise(done => document.addEventListener(
+            'securitypolicyviolation', event => done(event.effectiveDirective), { once: true }));
+          let page = '';
+          try { page = parent.document.title; } catch (error) { page = error.name; }
+          const asked = await fetch('http://127.0.0.1:9/').then(() => true, () => false);
+          return [page, asked, await policy];
+        })()",
+    );
+    assert_eq!(reached, json!(["SecurityError", false, "connect-src"]));
     let saved = opened.save();
     assert!(saved == opened.commands(MARKUP));
     assert!(!String::from_utf8_lossy(&saved).contains("<img"));

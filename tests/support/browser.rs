@@ -1,7 +1,7 @@
 //! Chromium without a screen, driven through its own protocol
 //! (<https://chromedevtools.github.io/devtools-protocol>) over two pipes.
 
-use super::{Turn, beside_others, text};
+use super::{Turn, beside_others, text, wait_for};
 use serde_json::{Value, json};
 use std::{
     fs::File,
@@ -124,6 +124,23 @@ impl Browser {
         let answer = self.call("Runtime.evaluate", evaluate);
         assert!(answer["exceptionDetails"].is_null(), "{expression}: {answer}");
         answer["result"]["value"].clone()
+    }
+
+    /// The value of an expression in the page's only frame that has a process of its own.
+    #[track_caller]
+    pub fn value_in_frame(&mut self, expression: &str) -> Value {
+        let page = self.session.take();
+        let frame = wait_for("a frame", || {
+            let targets = self.call("Target.getTargets", json!({}));
+            let targets = targets["targetInfos"].as_array().unwrap().clone();
+            targets.into_iter().find(|target| target["type"] == "iframe")
+        });
+        let attach = json!({ "targetId": frame["targetId"], "flatten": true });
+        let attached = self.call("Target.attachToTarget", attach);
+        self.session = Some(attached["sessionId"].as_str().unwrap().to_owned());
+        let value = self.value(expression);
+        self.session = page;
+        value
     }
 
     /// Waits until what was changed is drawn.
