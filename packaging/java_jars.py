@@ -2,6 +2,7 @@
 
 packaging/java_jars.py OUT PLATFORM=LIBRARY...      tyrion-agent.jar, with these libraries
 packaging/java_jars.py OUT jmh                      tyrion-jmh.jar
+packaging/java_jars.py OUT junit                    tyrion-junit.jar
 
 A platform is such as x86_64-glibc. Tests make jars with the library that they have built;
 packaging/maven.py makes those which are handed on.
@@ -24,6 +25,11 @@ if not (JDK / "javac").exists():
     JDK = (ROOT / "target/jdks/javac").resolve().parent
 JAVA = 52
 JMH = "org.openjdk.jmh:jmh-core:1.37"
+JUNIT = ["org.junit.jupiter:junit-jupiter-api:5.11.4", "junit:junit:4.13.2"]
+# What these are compiled with, which a jar's own pom would bring.
+UNDER_JUNIT = ["org.junit.platform:junit-platform-commons:1.11.4", "org.opentest4j:opentest4j:1.3.0",
+               "org.apiguardian:apiguardian-api:1.1.2", "org.hamcrest:hamcrest-core:1.3"]
+API = ROOT / "agent/java/tyrion-api.jar"
 
 
 def sources(name):
@@ -93,7 +99,21 @@ def jmh_jar():
     return jar({"Implementation-Title": "Tyrion's profiler for JMH"}, files)
 
 
+def junit_jar():
+    """tyrion-junit.jar."""
+    files = compiled("junit", [API, *map(library, JUNIT + UNDER_JUNIT)])
+    manifest = {
+        "Automatic-Module-Name": "tyrion.junit",
+        "Implementation-Title": "Tyrion's extension for JUnit",
+    }
+    return jar(manifest, files)
+
+
+# By the names of their sources' folders.
+OTHERS = {"jmh": jmh_jar, "junit": junit_jar}
+
 if __name__ == "__main__":
     out, *what = sys.argv[1:]
-    made = jmh_jar() if what == ["jmh"] else agent_jar(dict(given.split("=", 1) for given in what))
+    make = OTHERS.get(what[0]) if len(what) == 1 else None
+    made = make() if make else agent_jar(dict(given.split("=", 1) for given in what))
     pathlib.Path(out).write_bytes(made)
