@@ -19,6 +19,14 @@ public final class Cache {
         holder.join();
     }
 
+    /** The same, and nothing comes behind that. */
+    public void makeOneWaitLast(long millis) throws InterruptedException {
+        CountDownLatch held = new CountDownLatch(1);
+        new Thread(() -> hold(held, millis), "worker").start();
+        held.await();
+        get();
+    }
+
     /** The same the other way round: a thread that was started waits. */
     public void makeStartedWait(long millis) throws InterruptedException {
         Thread waiter = new Thread(this::get, "worker");

@@ -22,6 +22,12 @@ class JupiterTests {
 
     @Test
     @LocksAtMost(waits = "50 ms", lock = "Cache.*")
+    void failsForTheLastThingThatItDoes() throws InterruptedException {
+        cache.makeOneWaitLast(100);
+    }
+
+    @Test
+    @LocksAtMost(waits = "50 ms", lock = "Cache.*")
     void failsForTheWaitOfAThreadThatItStarts() throws InterruptedException {
         cache.makeStartedWait(100);
     }
