@@ -4,7 +4,7 @@
 //! A test is a group. Threads that it starts are to be in it, too: only they know, by what
 //! Java's threads inherit, whose they are. So the agent has each thread ask at its start.
 
-use super::running::{contention, guarded, recorder};
+use super::running::{guarded, recorder};
 use crate::{
     clock,
     jvm::{Java, Object, java::Global, setup::static_int_of_class},
@@ -77,18 +77,14 @@ extern "system" fn follow(env: *mut JNIEnv, class: jclass) {
     });
 }
 
-/// Has all that is over stand in the log, and what locks are taken within others be told
-/// anew: what one test does, others may have done before it. The moment, as the log has it:
-/// Unix time in ns, 0 without a recording.
+/// Has what locks are taken within others be told anew: what one test does, others may have
+/// done before it. The moment, as the log has it: Unix time in ns, 0 without a recording.
 #[unsafe(export_name = "Java_tyrion_junit_Family_mark0")]
 extern "system" fn mark(_: *mut JNIEnv, _: jclass) -> jlong {
     let mut wall_ns = 0;
     let body = || {
         let Some(recorder) = recorder() else { return };
         let now_ns = clock::now_ns();
-        if let Some(contention) = contention() {
-            contention.settle_older(u64::MAX);
-        }
         wall_ns = recorder.log().wall_ns(now_ns);
         if let Some(trace) = trace::active() {
             trace.tell_nestings_anew();

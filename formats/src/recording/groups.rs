@@ -98,3 +98,123 @@ impl Recording {
         self.groups = Some(groups);
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+mod tests {
+    use super::*;
+    use crate::write::{LogOptions, LogWriter, Wait};
+    use std::io::Cursor;
+    use tyrion_wire::{
+        WaitKind,
+        cell::{BUCKETS, Cell},
+        sample::Sample,
+        slot::Pending,
+        wake::Wake,
+    };
+
+    /// Waits of 1 ns in group a, of 10 ns in b, of 100 ns in none, of 1000 ns in stacks of a
+    /// ring; behind each stand who ended it, as long, and a sample of that stack.
+    fn log() -> Recording {
+        let out = Cursor::new(Vec::new());
+        let mut log = LogWriter::new(out, LogOptions::default()).unwrap();
+        let class = log.class("A", "").unwrap();
+        let method = log.method(class, "m", "()V", 0).unwrap();
+        let [a, b] = ["a", "b"].map(|name| log.group(name).unwrap());
+        let thread = log.thread(1, "t", "", 0).unwrap();
+        let lane = log.lane(thread);
+        let lock = log.lock(class).unwrap();
+        let ring = log.stack(b + 1, method, 7).unwrap();
+        assert_eq!(ring, b + 1, "its own parent");
+        for (parent, wait_ns) in [(a, 1), (b, 10), (0, 100), (ring, 1000)] {
+            let outer = log.stack(parent, method, 1).unwrap();
+            let stack = log.stack(outer, method, 2).unwrap();
+            let site = log.site(WaitKind::Monitor, stack, lock).unwrap();
+            let end_ns = log.now_ns(lane) + 5;
+            log.wait(lane, Wait { end_ns, wait_ns, site, ..Wait::default() }).unwrap();
+            log.note(lane, 0, Wake { waker: 1, stack: 0, site, wait_ns, late_ns: 0 }).unwrap();
+            let sample = Sample { stack, wall_ns: wait_ns, ..Sample::default() };
+            log.note(lane, end_ns + 5, sample).unwrap();
+            log.cell(lane, &cell(thread, site, wait_ns)).unwrap();
+            let start_ns = wait_ns;
+            let (kind, flags, owner, seen_ns) = (WaitKind::Monitor, 0, 0, 0);
+            let pending = Pending { thread, kind, stack, lock, owner, start_ns, seen_ns, flags };
+            log.pending(&pending).unwrap();
+        }
+        Recording::from_bytes("x", log.finish().unwrap().into_inner()).unwrap()
+    }
+
+    fn cell(thread: u32, site: u32, sum_ns: u64) -> Cell {
+        Cell {
+            thread,
+            site,
+            owner: 0,
+            first_ns: 0,
+            last_ns: sum_ns,
+            count: 1,
+            sum_ns,
+            max_ns: sum_ns,
+            histogram: [0; BUCKETS],
+        }
+    }
+
+    /// How long all took that is given, by how it is asked for; each must be the same.
+    fn asked(log: &Recording) -> u64 {
+        let (mut waits, mut wakes, mut samples, mut pairs) = (0, 0, 0, 0);
+        for chunk in log.event_chunks() {
+            log.events(chunk).unwrap().visit_all(|entry| match entry {
+                Entry::Wait(wait) => waits += wait.wait_ns(),
+                Entry::Note(noted) => match noted.record {
+                    Note::Wake(wake) => wakes += wake.wait_ns,
+                    Note::Sample(sample) => samples += sample.wall_ns,
+                    _ => {}
+                },
+            });
+            let mut visited = 0;
+            log.events(chunk).unwrap().visit(|wait| visited += wait.wait_ns());
+            let iterated: u64 = log.events_again(chunk).map(|wait| wait.wait_ns()).sum();
+            assert_eq!((visited, iterated), (waits, waits));
+            let twice = &mut [0, 0];
+            let [mut one, mut other] = [(); 2].map(|()| log.events_again(chunk));
+            super::super::visit_two(&mut one, &mut other, &mut Both(twice));
+            pairs += twice[0];
+        }
+        let cells: u64 =
+            log.cell_chunks().iter().flat_map(|it| log.cells(it)).map(|it| it.sum_ns).sum();
+        let pending: u64 = log.pending().iter().map(|it| it.start_ns).sum();
+        assert_eq!([wakes, samples, cells, pending], [waits; 4]);
+        assert_eq!(pairs, 2 * waits);
+        waits
+    }
+
+    struct Both<'b>(&'b mut [u64; 2]);
+
+    impl<'a> crate::TakeRecords<'a> for Both<'_> {
+        fn wait(&mut self, _: u32, _: u32, _: u32, wait_ns: u64) {
+            self.0[0] += wait_ns;
+        }
+
+        fn entry(&mut self, entry: Entry<'a>) {
+            if let Entry::Wait(wait) = entry {
+                self.0[0] += wait.wait_ns();
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_is_in_groups_asked_for_is_given() {
+        assert_eq!(asked(&log()), 1111);
+        // A ring, which no agent writes, is in no group.
+        for (wanted, expected) in
+            [("a", 1), ("b", 10), ("", 1100), ("c", 0), ("ab", 11), ("a or none", 1101)]
+        {
+            let mut log = log();
+            log.keep_groups(|name| match wanted {
+                "a or none" => name == "a" || name.is_empty(),
+                "" => name.is_empty(),
+                _ => !name.is_empty() && wanted.contains(name),
+            });
+            assert_eq!(asked(&log), expected, "{wanted}");
+        }
+    }
+}

@@ -67,7 +67,7 @@ final class Family implements AutoCloseable {
     private static native void follow0();
 
     /**
-     * Has the log have all that is over, and tell anew what is taken within what.
+     * Has the log tell anew what is taken within what.
      *
      * @return when that is, in ns of Unix time as the log has it
      */
