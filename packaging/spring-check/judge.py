@@ -63,13 +63,13 @@ class Application:
 
 
 @contextlib.contextmanager
-def application(*settings, jvm=()):
+def application(*settings, jvm=(), command=tyrion):
     with tempfile.TemporaryDirectory() as home:
         said = pathlib.Path(home, "said")
         with said.open("wb") as out:
             process = subprocess.Popen(
                 [java, *jvm, "-cp", f"{target}/classes:{target}/dependency/*", "check.Prices",
-                 "--server.port=0", "--server.address=127.0.0.1", f"--tyrion.command={tyrion}",
+                 "--server.port=0", "--server.address=127.0.0.1", f"--tyrion.command={command}",
                  "--tyrion.interval=500ms", *settings],
                 cwd=home, stdout=out, stderr=subprocess.STDOUT)
         try:
@@ -79,7 +79,7 @@ def application(*settings, jvm=()):
                 if process.poll() is not None:
                     fail(said.read_text())
                 found = re.search(r"started on port (\d+)", said.read_text())
-                return found and found[1]
+                return found[1] if found else None
             running.port = eventually("the application's start", port)
             yield running
         finally:
@@ -128,23 +128,27 @@ with application(EXPOSED, SWITCH) as running:
            {"problem": "a recording is under way"})
     for _ in range(3):
         expect("the service", running.ok("/price"), 42)
-    count, seconds = eventually(
-        "a meter", lambda: (found := counted(running, LOCK)) and found[0] >= 3 and found)
+
+    def all_counted():
+        found = counted(running, LOCK)
+        return found if found and found[0] >= 3 else None
+    count, seconds = eventually("a meter", all_counted)
     told = running.ok(AT, "DELETE")
     expect("the state behind that", told["state"], "paused")
     verdict = told["verdict"]
     expect("the lock", verdict["lock"]["lock"]["name"], LOCK)
-    expect("the waits", verdict["contended"], count)
-    if not 0.06 <= seconds == round(verdict["wait_ns"] / 1e9, 9):
-        fail(f"the meter has {seconds} s, and the verdict {verdict['wait_ns']} ns")
+    # The JVM has locks of its own, for which somebody may wait now and then.
+    of_lock = verdict["lock"]["wait_ns"] / 1e9
+    if count != 3 or verdict["contended"] < 3 or not 0.06 <= seconds <= of_lock + 1e-6:
+        fail(f"{count} waits of {seconds} s, and in the verdict {verdict}")
     running.ok("/price")
-    expect("what comes behind that", running.ok(AT)["verdict"]["contended"], count)
+    expect("what comes behind that", running.ok(AT)["verdict"]["contended"], verdict["contended"])
     names = {path.name for path in running.home.iterdir()}
     expect("files", names, {"said", f"tyrion-{running.process.pid}.log"})
     # It ends by itself, too.
     running.ok(AT, "POST", {"seconds": 1})
     eventually("its end", lambda: running.ok(AT)["state"] == "paused" or None)
-    print(json.dumps(told, indent=1)[:600])
+    print(json.dumps({**told, "verdict": verdict["lines"]}, indent=4))
     print(f"    tyrion.lock.wait, lock={LOCK}: {count:.0f} waits, {seconds:.6f} s")
 
 # One that is recorded all the time, with fewer meters than locks, and no command to read logs.
@@ -158,7 +162,7 @@ with application(EXPOSED, SWITCH, "--tyrion.max-locks=0", "--tyrion.options=file
     expect("one of its own", counted(running, LOCK), None)
     expect("what goes on", running.ok(AT, "DELETE")["state"], "recording")
 
-with application(EXPOSED, "--tyrion.command=$(touch touched)",
+with application(EXPOSED, command="$(touch touched)",
                  jvm=[f"-javaagent:{agent}=file=mine.log"]) as running:
     expect("no command", running.ok(AT)["problem"],
            "no command $(touch touched) to read logs (tyrion.command=PATH)")

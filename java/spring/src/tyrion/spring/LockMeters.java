@@ -26,6 +26,7 @@ final class LockMeters implements MeterBinder, AutoCloseable {
     private final TyrionProperties properties;
     private final List<MeterRegistry> registries = new CopyOnWriteArrayList<>();
     private final Map<String, Sum> sums = new LinkedHashMap<>();
+    private final Sum all = new Sum();
     private Thread reader;
     private boolean isProblemTold;
 
@@ -36,16 +37,44 @@ final class LockMeters implements MeterBinder, AutoCloseable {
 
     /** What a meter shows: it never goes back, also where a new log begins. */
     private static final class Sum {
-        private double lastWaits;
-        private double lastNanos;
-        private volatile double waits;
-        private volatile double nanos;
+        private Waits last = new Waits(0, 0);
+        private volatile Waits shown = last;
 
-        void is(double newWaits, double newNanos) {
-            waits += newWaits >= lastWaits ? newWaits - lastWaits : newWaits;
-            nanos += newNanos >= lastNanos ? newNanos - lastNanos : newNanos;
-            lastWaits = newWaits;
-            lastNanos = newNanos;
+        /** What there is more of than before. */
+        Waits more(Waits now, boolean isNewLog) {
+            return isNewLog ? now : now.without(last);
+        }
+
+        void add(Waits more, Waits now) {
+            shown = new Waits(shown.count + more.count, shown.nanos + more.nanos);
+            last = now;
+        }
+    }
+
+    /** A number of waits, and how long they took. */
+    private static final class Waits {
+        private final double count;
+        private final double nanos;
+
+        Waits(double count, double nanos) {
+            this.count = count;
+            this.nanos = nanos;
+        }
+
+        static Waits of(Object value) {
+            return new Waits(Json.number(value, "contended"), Json.number(value, "wait_ns"));
+        }
+
+        Waits and(Waits more) {
+            return new Waits(count + more.count, nanos + more.nanos);
+        }
+
+        Waits without(Waits less) {
+            return new Waits(Math.max(count - less.count, 0), Math.max(nanos - less.nanos, 0));
+        }
+
+        Waits atMost(Waits most) {
+            return new Waits(Math.min(count, most.count), Math.min(nanos, most.nanos));
         }
     }
 
@@ -64,8 +93,8 @@ final class LockMeters implements MeterBinder, AutoCloseable {
         FunctionTimer.builder(
                         NAME,
                         sum,
-                        it -> (long) it.waits,
-                        it -> it.nanos,
+                        it -> (long) it.shown.count,
+                        it -> it.shown.nanos,
                         TimeUnit.NANOSECONDS)
                 .tag("lock", lock)
                 .description("Waits for locks that other threads have")
@@ -97,31 +126,44 @@ final class LockMeters implements MeterBinder, AutoCloseable {
         }
     }
 
+    /**
+     * All meters together have what all waits are. A lock whose name becomes another, as when the
+     * log tells more of its places, is a new one from then on.
+     */
     private synchronized void take(Object contended) {
-        Map<String, double[]> locks = new LinkedHashMap<>();
-        double[] other = {Json.number(contended, "contended"), Json.number(contended, "wait_ns")};
+        Waits now = Waits.of(Json.at(contended, "totals"));
+        boolean isNewLog = now.count < all.last.count;
+        Waits left = all.more(now, isNewLog);
+        all.add(left, now);
+        Map<String, Waits> locks = new LinkedHashMap<>();
         // The worst come first.
         for (Object row : Json.list(contended, "locks")) {
-            double[] now = locks.computeIfAbsent(name(row), name -> new double[2]);
-            now[0] += Json.number(row, "contended");
-            now[1] += Json.number(row, "wait_ns");
+            locks.merge(name(row), Waits.of(row), Waits::and);
         }
-        locks.forEach(
-                (lock, now) -> {
-                    Sum sum = sums.get(lock);
-                    if (sum == null && own() < properties.getMaxLocks()) {
-                        sum = add(lock);
-                    }
-                    if (sum != null) {
-                        sum.is(now[0], now[1]);
-                        other[0] -= now[0];
-                        other[1] -= now[1];
-                    }
-                });
-        if (other[0] > 0) {
-            Sum sum = sums.get(OTHER);
-            (sum == null ? add(OTHER) : sum).is(other[0], other[1]);
+        for (Map.Entry<String, Waits> lock : locks.entrySet()) {
+            Sum sum = sums.get(lock.getKey());
+            if (sum != null) {
+                left = give(sum, lock.getValue(), isNewLog, left);
+            }
         }
+        for (Map.Entry<String, Waits> lock : locks.entrySet()) {
+            if (!sums.containsKey(lock.getKey()) && own() < properties.getMaxLocks()) {
+                left = give(add(lock.getKey()), lock.getValue(), isNewLog, left);
+            }
+        }
+        if (left.count > 0 && !sums.containsKey(OTHER)) {
+            add(OTHER);
+        }
+        if (left.count > 0) {
+            sums.get(OTHER).add(left, left);
+        }
+    }
+
+    /** Adds to a meter what its lock has more of, of what is left. */
+    private static Waits give(Sum sum, Waits now, boolean isNewLog, Waits left) {
+        Waits more = sum.more(now, isNewLog).atMost(left);
+        sum.add(more, now);
+        return left.without(more);
     }
 
     private int own() {
