@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import tyrion.agent.NotLoadedException;
 import tyrion.agent.reading.Json;
@@ -27,7 +28,7 @@ final class LockMeters implements MeterBinder, AutoCloseable {
     private final List<MeterRegistry> registries = new CopyOnWriteArrayList<>();
     private final Map<String, Sum> sums = new LinkedHashMap<>();
     private final Sum all = new Sum();
-    private Thread reader;
+    private ScheduledThreadPoolExecutor reader;
     private boolean isProblemTold;
 
     LockMeters(Recorder recorder, TyrionProperties properties) {
@@ -83,9 +84,9 @@ final class LockMeters implements MeterBinder, AutoCloseable {
         registries.add(registry);
         sums.forEach((lock, sum) -> register(registry, lock, sum));
         if (reader == null) {
-            reader = new Thread(this::readNowAndThen, "tyrion-meters");
-            reader.setDaemon(true);
-            reader.start();
+            long millis = Math.max(properties.getInterval().toMillis(), 1);
+            reader = Recorder.timer("tyrion-meters");
+            reader.scheduleWithFixedDelay(this::read, millis, millis, TimeUnit.MILLISECONDS);
         }
     }
 
@@ -101,21 +102,14 @@ final class LockMeters implements MeterBinder, AutoCloseable {
                 .register(registry);
     }
 
-    private void readNowAndThen() {
+    private void read() {
         try {
-            while (true) {
-                Thread.sleep(Math.max(properties.getInterval().toMillis(), 1));
-                try {
-                    String log = Recorder.log();
-                    if (!log.isEmpty()) {
-                        take(recorder.section("contended", log, null, null));
-                    }
-                } catch (IOException | NotLoadedException | LinkageError e) {
-                    tellOnce(e.getMessage());
-                }
+            String log = Recorder.log();
+            if (!log.isEmpty()) {
+                take(recorder.section("contended", log, null, null));
             }
-        } catch (InterruptedException e) {
-            // The application ends.
+        } catch (IOException | NotLoadedException | LinkageError | RuntimeException e) {
+            tellOnce(e.getMessage());
         }
     }
 
@@ -186,7 +180,7 @@ final class LockMeters implements MeterBinder, AutoCloseable {
     @Override
     public synchronized void close() {
         if (reader != null) {
-            reader.interrupt();
+            reader.shutdownNow();
         }
     }
 }

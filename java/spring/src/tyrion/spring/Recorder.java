@@ -41,15 +41,19 @@ final class Recorder implements AutoCloseable {
 
     Recorder(TyrionProperties properties) {
         this.properties = properties;
-        timer =
-                new ScheduledThreadPoolExecutor(
-                        1,
-                        task -> {
-                            Thread thread = new Thread(task, "tyrion-recording");
-                            thread.setDaemon(true);
-                            return thread;
-                        });
+        timer = timer("tyrion-recording");
         timer.setRemoveOnCancelPolicy(true);
+    }
+
+    /** A thread of ours, which keeps no application from its end. */
+    static ScheduledThreadPoolExecutor timer(String name) {
+        return new ScheduledThreadPoolExecutor(
+                1,
+                task -> {
+                    Thread thread = new Thread(task, name);
+                    thread.setDaemon(true);
+                    return thread;
+                });
     }
 
     /** The log that is written, or was last; the empty text without an agent. */
