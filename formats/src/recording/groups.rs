@@ -18,8 +18,8 @@ pub(crate) struct Groups {
 
 /// What is known of a stack so far.
 #[derive(Clone, Copy, PartialEq)]
-enum Known {
-    No,
+enum Membership {
+    Unknown,
     /// It is on the way that is being followed.
     Met,
     Is(bool),
@@ -28,16 +28,16 @@ enum Known {
 impl Groups {
     fn of(definitions: &Definitions, is_wanted: impl Fn(Option<u32>) -> bool) -> Groups {
         let (stacks, others) = (definitions.stacks(), is_wanted(None));
-        let mut known = vec![Known::No; stacks.len()];
+        let mut known = vec![Membership::Unknown; stacks.len()];
         let mut way = Vec::new();
         for id in 0..known.len() {
             let mut at = id;
             let is = loop {
                 match known.get_mut(at) {
-                    Some(Known::Is(is)) => break *is,
-                    Some(state @ Known::No) => *state = Known::Met,
+                    Some(Membership::Is(is)) => break *is,
+                    Some(state @ Membership::Unknown) => *state = Membership::Met,
                     // What is not there, and a ring, which a damaged log may have.
-                    Some(Known::Met) | None => break others,
+                    Some(Membership::Met) | None => break others,
                 }
                 way.push(at);
                 let of = at as u32;
@@ -47,9 +47,9 @@ impl Groups {
                     (None, None) => break others,
                 }
             };
-            way.drain(..).for_each(|at| known[at] = Known::Is(is));
+            way.drain(..).for_each(|at| known[at] = Membership::Is(is));
         }
-        let stacks: Vec<bool> = known.into_iter().map(|it| it == Known::Is(true)).collect();
+        let stacks: Vec<bool> = known.into_iter().map(|it| it == Membership::Is(true)).collect();
         let has = |stack: u32| stacks.get(stack as usize).copied().unwrap_or(others);
         let sites = definitions.sites();
         let site = |id: usize| sites.get(id as u32).map_or(others, |site| has(site.stack));
@@ -176,7 +176,7 @@ mod tests {
             assert_eq!((visited, iterated), (waits, waits));
             let twice = &mut [0, 0];
             let [mut one, mut other] = [(); 2].map(|()| log.events_again(chunk));
-            super::super::visit_two(&mut one, &mut other, &mut Both(twice));
+            super::super::visit_two(&mut one, &mut other, &mut TwoAtOnce(twice));
             pairs += twice[0];
         }
         let cells: u64 =
@@ -187,9 +187,9 @@ mod tests {
         waits
     }
 
-    struct Both<'b>(&'b mut [u64; 2]);
+    struct TwoAtOnce<'b>(&'b mut [u64; 2]);
 
-    impl<'a> crate::TakeRecords<'a> for Both<'_> {
+    impl<'a> crate::TakeRecords<'a> for TwoAtOnce<'_> {
         fn wait(&mut self, _: u32, _: u32, _: u32, wait_ns: u64) {
             self.0[0] += wait_ns;
         }
