@@ -34,6 +34,7 @@ mod intact;
 mod jfr;
 mod jmh;
 mod judges;
+mod junit;
 mod kernels;
 mod launching;
 mod libcs;
