@@ -39,6 +39,7 @@ mod kernels;
 mod launching;
 mod libcs;
 mod looks;
+mod mcp;
 mod metrics;
 mod mishaps;
 mod mode_changes;
