@@ -1,8 +1,6 @@
 //! `tyrion info`: what a log is, and what was recorded into it. Which locks and
 //! threads waited most is for the report to tell.
 
-#[cfg(test)]
-mod documented;
 mod dumps;
 mod fields;
 mod questions;

@@ -73,15 +73,7 @@ fn tables_are_made_from_the_types() {
             ],
         ),
         ("diff.md", vec![("fields", of("converters/report/src/diff/answer.rs", "Document"))]),
-        (
-            "info.md",
-            vec![
-                ("collections", of("converters/report/src/collections.rs", "Collections")),
-                ("own_cpu", of("converters/report/src/own_cpu.rs", "OwnCpu")),
-                ("holders", of("cli/src/commands/info/questions.rs", "Questions")),
-                ("walks", of("cli/src/commands/info/walks.rs", "Walks")),
-            ],
-        ),
+        ("info.md", vec![("fields", of("cli/src/commands/info/fields.rs", "InfoJson"))]),
         ("whatif.md", vec![("fields", of("cli/src/commands/whatif.rs", "Document"))]),
         ("top.md", vec![("fields", of("cli/src/commands/top/once.rs", "FrameJson"))]),
     ];
