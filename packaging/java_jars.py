@@ -1,7 +1,7 @@
 """The jars that are written in Java beside the API, compiled for Java 8.
 
 packaging/java_jars.py OUT PLATFORM=LIBRARY...      tyrion-agent.jar, with these libraries
-packaging/java_jars.py OUT jmh                      tyrion-jmh.jar
+packaging/java_jars.py OUT jmh|otel                 tyrion-jmh.jar, tyrion-otel.jar
 
 A platform is such as x86_64-glibc. Tests make jars with the library that they have built;
 packaging/maven.py makes those which are handed on.
@@ -24,6 +24,8 @@ if not (JDK / "javac").exists():
     JDK = (ROOT / "target/jdks/javac").resolve().parent
 JAVA = 52
 JMH = "org.openjdk.jmh:jmh-core:1.37"
+OTEL = [f"io.opentelemetry:opentelemetry-{name}:1.51.0" for name in [
+    "api", "context", "sdk-common", "sdk-trace", "sdk-extension-autoconfigure-spi"]]
 
 
 def sources(name):
@@ -93,7 +95,21 @@ def jmh_jar():
     return jar({"Implementation-Title": "Tyrion's profiler for JMH"}, files)
 
 
+def otel_jar():
+    """tyrion-otel.jar."""
+    files = compiled("otel", map(library, OTEL)) | resources("otel")
+    manifest = {
+        "Automatic-Module-Name": "tyrion.otel",
+        "Implementation-Title": "Tyrion's extension for OpenTelemetry",
+    }
+    return jar(manifest, files)
+
+
+# By what they are made for.
+OTHERS = {"jmh": jmh_jar, "otel": otel_jar}
+
 if __name__ == "__main__":
     out, *what = sys.argv[1:]
-    made = jmh_jar() if what == ["jmh"] else agent_jar(dict(given.split("=", 1) for given in what))
+    other = OTHERS.get(what[0])
+    made = other() if other else agent_jar(dict(given.split("=", 1) for given in what))
     pathlib.Path(out).write_bytes(made)

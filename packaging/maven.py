@@ -48,6 +48,10 @@ ARTIFACTS = [
         "tyrion-jmh", "Tyrion's profiler for JMH",
         "Tells what locks cost a benchmark of JMH, by Tyrion, a lock profiler for the JVM.",
         java_jars.sources("jmh"), java_jars.jmh_jar, ["tyrion-agent"], [java_jars.JMH]),
+    Artifact(
+        "tyrion-otel", "Tyrion's extension for OpenTelemetry",
+        "Tells Tyrion, a lock profiler for the JVM, in which spans of OpenTelemetry threads wait for locks.",
+        java_jars.sources("otel"), java_jars.otel_jar, (), java_jars.OTEL),
 ]
 
 

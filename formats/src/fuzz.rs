@@ -157,6 +157,8 @@ fn places_of(log: &Recording, entry: &Entry<'_>) -> usize {
         }
         Note::Snapshot(snapshot) => stack(snapshot.stack),
         Note::Wake(wake) => stack(wake.stack) + usize::from(noted.with(wake).woken_ns() != 0),
+        Note::Operation(operation) => stack(operation.stack),
+        Note::Span(span) => usize::from(span.is_some()),
         Note::Hold(hold) => known(hold.place),
         Note::Instance(instance) => known(instance.place),
         Note::Blame(blame) => known(blame.place),

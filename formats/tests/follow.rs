@@ -95,6 +95,7 @@ fn cell(thread: u32, site: u32, first_ns: u64, count: u64) -> Cell {
         thread,
         site,
         owner: 0,
+        group: 0,
         first_ns,
         last_ns,
         count,

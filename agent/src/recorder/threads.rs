@@ -13,6 +13,7 @@ pub use waits::{
 };
 pub use wakes::{Wake, WakeBy};
 
+use super::spans::SpanSlot;
 use crate::{
     groups::OpenGroups,
     jvm::ti::ThreadInfo,
@@ -81,6 +82,8 @@ pub struct Thread {
     only_listed: AtomicBool,
     /// What the program says that it is doing.
     pub groups: OpenGroups,
+    /// What its tracing says.
+    pub(super) span: SpanSlot,
     waits: Mutex<Waits>,
     /// The lock that it got last, of those that it had to wait for.
     taken: Mutex<Option<Taken>>,
@@ -112,6 +115,7 @@ impl Thread {
             woken_ns: AtomicU64::new(0),
             only_listed: AtomicBool::new(false),
             groups: OpenGroups::default(),
+            span: SpanSlot::default(),
             waits: Mutex::new(Waits { generation, ..Waits::default() }),
             taken: Mutex::default(),
             generation: AtomicU32::new(generation),

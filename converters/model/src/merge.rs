@@ -31,7 +31,8 @@ pub(crate) fn remap(
     for row in &mut profile.sections {
         row.thread = thread(row.thread);
     }
-    for row in profile.blames.iter_mut().chain(&mut profile.wakes) {
+    let charged = profile.blames.iter_mut().chain(&mut profile.wakes);
+    for row in charged.chain(&mut profile.operations) {
         (row.thread, row.stack) = (thread(row.thread), stack(row.stack));
         row.waiter_stack = stack(row.waiter_stack);
     }
@@ -43,5 +44,6 @@ pub(crate) fn remap(
     merge(&mut profile.sections);
     merge(&mut profile.blames);
     merge(&mut profile.wakes);
+    merge(&mut profile.operations);
     merge(&mut profile.samples);
 }

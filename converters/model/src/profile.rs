@@ -62,6 +62,9 @@ pub struct Profile {
     /// waiter's stack), each of those at most once: the thread is the one that ended
     /// the wait, and the stack where it did, empty where it was not taken.
     pub wakes: Vec<BlameRow>,
+    /// Waits by what the locks' owners were doing when they began, in the same order: the
+    /// thread is the one that waited, and the stack that of the owner's group, and no more.
+    pub operations: Vec<BlameRow>,
     /// Whether threads were sampled in any run. If not, no sample means that
     /// nothing is known of what they were doing.
     pub has_samples: bool,
@@ -470,7 +473,7 @@ impl Profile {
         for acquisition in &self.acquisitions {
             row(acquisition.thread, acquisition.stack, acquisition.lock)?;
         }
-        for blame in self.blames.iter().chain(&self.wakes) {
+        for blame in self.blames.iter().chain(&self.wakes).chain(&self.operations) {
             row(blame.thread, blame.stack, blame.lock)?;
             within(blame.waiter_stack, self.stacks.len(), "stack")?;
         }
@@ -497,6 +500,7 @@ impl Profile {
             ("sections", is_sorted(&self.sections)),
             ("blames", is_sorted(&self.blames)),
             ("wakes", is_sorted(&self.wakes)),
+            ("operations", is_sorted(&self.operations)),
             ("samples", is_sorted(&self.samples)),
         ];
         match sorted.into_iter().find(|(_, sorted)| !sorted) {

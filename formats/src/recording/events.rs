@@ -8,6 +8,7 @@ use crate::damage::{Damage, Fault};
 use std::sync::Arc;
 use tyrion_wire::{
     event::{self, Note, Record, WaitRecord, usual_wait},
+    span::Span,
     trace::HoldsIter,
     wake::Wake,
 };
@@ -24,6 +25,8 @@ pub struct Events<'a> {
     now_ns: u64,
     /// What is left of a record that has many.
     holds: HoldsIter<'a>,
+    /// The trace of the last record that names one.
+    trace: [u64; 2],
     log: &'a Arc<str>,
     chunk: ChunkRef,
     torn: bool,
@@ -33,7 +36,7 @@ impl<'a> Events<'a> {
     pub(crate) fn new(bytes: &'a [u8], chunk: ChunkRef, log: &'a Arc<str>) -> Events<'a> {
         let (thread, now_ns) = (chunk.thread, chunk.first_ns);
         let holds = HoldsIter::default();
-        Events { bytes, at: 0, thread, now_ns, holds, log, chunk, torn: false }
+        Events { bytes, at: 0, thread, now_ns, holds, trace: [0; 2], log, chunk, torn: false }
     }
 
     /// The thread of the next record, as far as it is known.
@@ -153,6 +156,14 @@ impl<'a> Events<'a> {
         Entry::Note(Noted { thread: self.thread, at_ns: self.now_ns, record })
     }
 
+    /// The span with its trace, which may be that of the one before.
+    fn with_trace(&mut self, span: Span) -> Span {
+        if span.trace != [0; 2] {
+            self.trace = span.trace;
+        }
+        Span { trace: self.trace, ..span }
+    }
+
     #[inline]
     fn visit_holds(&mut self, mut take: impl FnMut(Entry<'a>)) {
         while let Some(entry) = self.next_hold() {
@@ -188,6 +199,7 @@ impl<'a> Events<'a> {
                         None => continue,
                     }
                 }
+                Record::Note(Note::Span(span)) => Note::Span(self.with_trace(span)),
                 Record::Note(note) => note,
                 Record::Unknown(_) => continue,
             };

@@ -323,6 +323,7 @@ impl<'a> ProfileBuilder<'a> {
         profile.sections.append(&mut rows.sections);
         profile.blames.append(&mut rows.blames);
         profile.wakes.append(&mut rows.wakes);
+        profile.operations.append(&mut rows.operations);
         profile.samples.append(&mut rows.samples);
     }
 }

@@ -237,7 +237,8 @@ fn take_note(tracer: &mut Tracer<'_>, sampler: &mut Sampler<'_>, noted: &Noted<N
         Note::Sample(sample) => sampler.record(&noted.with(sample)),
         Note::Wake(wake) => tracer.wake(&noted.with(wake)),
         Note::Holder(holder) => tracer.holder(&noted.with(holder)),
-        Note::Instance(_) | Note::Nest(_) | Note::Snapshot(_) => {}
+        Note::Operation(operation) => tracer.operation(&noted.with(operation)),
+        Note::Instance(_) | Note::Nest(_) | Note::Snapshot(_) | Note::Span(_) => {}
     }
 }
 
@@ -364,6 +365,7 @@ impl Visitor for SumVisitor<'_> {
 
     fn cell(&mut self, cell: &Cell) {
         let taken = self.folder.add(cell);
+        self.tracer.folded_operation(cell, &taken);
         if cell.owner != 0 && taken.count != 0 && self.owned.is_on {
             let of = OwnedSite { thread: cell.thread, site: cell.site, owner: cell.owner };
             self.owned.add_folded(of, &taken);
