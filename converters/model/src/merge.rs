@@ -1,6 +1,6 @@
 //! Rows of a profile that are added up where they are equal.
 
-use crate::profile::{Profile, Row};
+use crate::profile::{LinkRow, Profile, Row};
 use rayon::prelude::*;
 
 /// Sorts rows and adds up those that have the same key.
@@ -36,6 +36,10 @@ pub(crate) fn remap(
         (row.thread, row.stack) = (thread(row.thread), stack(row.stack));
         row.waiter_stack = stack(row.waiter_stack);
     }
+    for row in &mut profile.links {
+        (row.thread, row.stack) = (thread(row.thread), stack(row.stack));
+    }
+    profile.links.sort_by_key(LinkRow::key);
     for row in &mut profile.samples {
         (row.thread, row.stack) = (thread(row.thread), stack(row.stack));
     }

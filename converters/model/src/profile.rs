@@ -13,7 +13,7 @@ pub use crate::state::State;
 pub(crate) use row::Row;
 pub use taken::{AcquisitionCounts, InBursts};
 use tyrion_formats::ShortWaits;
-use tyrion_wire::{WaitKind, cell::BUCKETS};
+use tyrion_wire::{WaitKind, cell::BUCKETS, span::Span};
 
 /// What threads did with locks, summed, and what its ids stand for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,6 +65,9 @@ pub struct Profile {
     /// Waits by what the locks' owners were doing when they began, in the same order: the
     /// thread is the one that waited, and the stack that of the owner's group, and no more.
     pub operations: Vec<BlameRow>,
+    /// The longest waits of which it is known in which spans they were, in ascending order of
+    /// (thread, stack, lock, kind): parts of the sums of waits.
+    pub links: Vec<LinkRow>,
     /// Whether threads were sampled in any run. If not, no sample means that
     /// nothing is known of what they were doing.
     pub has_samples: bool,
@@ -196,6 +199,32 @@ pub struct WaitRow {
     pub wait_ns: u64,
     /// The longest of them, in ns.
     pub max_ns: u64,
+}
+
+/// A wait, and the span that it was in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkRow {
+    /// Index into [`Profile::threads`].
+    pub thread: u32,
+    /// Index into [`Profile::stacks`].
+    pub stack: u32,
+    /// Index into [`Profile::locks`].
+    pub lock: u32,
+    /// What kind of wait.
+    pub kind: WaitKind,
+    /// `Thread.getId()` of who had the lock, 0 when unknown.
+    pub owner: u64,
+    /// The span.
+    pub span: Span,
+    /// How long it took, in ns.
+    pub wait_ns: u64,
+}
+
+impl LinkRow {
+    /// What it has in common with the row of waits that it is a part of.
+    pub fn key(&self) -> (u32, u32, u32, WaitKind) {
+        (self.thread, self.stack, self.lock, self.kind)
+    }
 }
 
 /// How often one thread took locks in one stack, and how long it held them.

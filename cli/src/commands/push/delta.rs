@@ -179,6 +179,7 @@ pub fn since(mut profile: Profile, sent: &SentRows) -> Delta {
     profile.blames.clear();
     profile.wakes.clear();
     profile.operations.clear();
+    profile.links.clear();
     profile.sections.clear();
     Delta { profile, adds }
 }

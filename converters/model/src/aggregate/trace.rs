@@ -281,7 +281,7 @@ impl<'a> Tracer<'a> {
 
     fn put_operation(&mut self, (waiter, stack, site): OperationKey, sums: &WaitSums) {
         let definitions = self.log.definitions();
-        if definitions.sites().get(site).is_some() && definitions.stacks().get(stack).is_some() {
+        if definitions.sites().get(site).is_some() && definitions.stacks().group(stack).is_some() {
             let key = (known_thread(self.log, waiter), stack, site);
             self.sums.operations.entry(key).or_default().add(sums);
         }

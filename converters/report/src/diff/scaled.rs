@@ -72,6 +72,7 @@ fn waits_of(findings: &Findings<'_>) -> Profile {
     profile.blames.clear();
     profile.wakes.clear();
     profile.operations.clear();
+    profile.links.clear();
     profile
 }
 

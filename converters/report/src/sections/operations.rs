@@ -30,10 +30,11 @@ pub const SECTION: Section = Section {
 ///
 /// An operation is what the program says that a thread is doing: a group of the API, or the span
 /// of its tracing, by the span's name. Unless sections are selected, this one is shown if the
-/// operation of any holder is known. The holder is the thread that had the lock when the wait
-/// began, or was first seen to have it.
+/// operation of any holder is known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Operations {
+    /// How it is known who held a lock.
+    pub source: OperationSource,
     /// How often threads waited for locks.
     pub waits: u64,
     /// How long in all, in ns.
@@ -44,6 +45,19 @@ pub struct Operations {
     pub operations: u64,
     /// The operations, most wait first.
     pub waiters: Vec<OperationWaits>,
+}
+
+/// How it is known in which operation a lock was held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OperationSource {
+    /// In trace mode, waits are charged, possibly in parts, to the threads that released the
+    /// lock meanwhile.
+    Charged,
+    /// By the thread that had the lock when the wait began, or was first seen to have it; later
+    /// holders are not known. So it is in contention mode, and with a filter on threads.
+    #[default]
+    OwnerAtStart,
 }
 
 /// The waits of an operation.
@@ -110,6 +124,15 @@ fn lacking(operations: &Operations) -> &'static str {
     }
 }
 
+fn source(findings: &Findings<'_>) -> OperationSource {
+    let profile = findings.profile();
+    let is_charged = profile.has_blame && !profile.is_blame_sampled;
+    match is_charged && findings.filter.thread.is_none() {
+        true => OperationSource::Charged,
+        false => OperationSource::OwnerAtStart,
+    }
+}
+
 /// How many waits, and how long they were in all.
 #[derive(Clone, Copy, Default)]
 struct Sum {
@@ -150,7 +173,12 @@ pub fn operations(findings: &Findings<'_>, options: &ReportOptions) -> Operation
         let lock = locks.entry((findings.groups.of(wait.lock), wait.kind)).or_default();
         lock.all.add(wait.count, wait.wait_ns);
     }
-    for held in profile.operations.iter().filter(|held| findings.shows(held.kind)) {
+    let source = source(findings);
+    let held = match source {
+        OperationSource::Charged => &profile.blames,
+        OperationSource::OwnerAtStart => &profile.operations,
+    };
+    for held in held.iter().filter(|held| findings.shows(held.kind)) {
         let locks = waiters.get_mut(&name(held.waiter_stack));
         let key = (findings.groups.of(held.lock), held.kind);
         let lock = locks.and_then(|locks| locks.get_mut(&key));
@@ -158,8 +186,8 @@ pub fn operations(findings: &Findings<'_>, options: &ReportOptions) -> Operation
             lock.holders.entry(holder).or_default().add(held.count, held.blamed_ns);
         }
     }
-    let mut out =
-        Operations { waits: all.waits, wait_ns: all.wait_ns, ..Operations::default() };
+    let Sum { waits, wait_ns } = all;
+    let mut out = Operations { source, waits, wait_ns, ..Operations::default() };
     out.operations = waiters.len() as u64;
     out.waiters = waiters
         .into_iter()
