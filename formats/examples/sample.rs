@@ -24,10 +24,10 @@
 mod collections;
 #[path = "sample/holders.rs"]
 mod holders;
-#[path = "sample/spans.rs"]
-mod spans;
 #[path = "sample/sampled.rs"]
 mod sampled;
+#[path = "sample/spans.rs"]
+mod spans;
 #[path = "sample/trace.rs"]
 mod trace;
 #[path = "sample/wakers.rs"]

@@ -206,8 +206,11 @@ impl Recorder {
             return Span::NONE;
         }
         let current = self.ti.current_thread(java);
-        let java_id =
-            if current.is_null() { 0 } else { java.long_field(current.get(), self.fields.thread_id) };
+        let java_id = if current.is_null() {
+            0
+        } else {
+            java.long_field(current.get(), self.fields.thread_id)
+        };
         java.drop_local(current);
         self.threads.get(java_id).map_or(Span::NONE, |known| self.span_of(java, &known))
     }

@@ -24,11 +24,7 @@ impl Dump<'_> {
     }
 
     /// What the owner of the lock was doing when the wait before began, likewise.
-    pub(super) fn operation(
-        &self,
-        out: &mut dyn Write,
-        operation: &Operation,
-    ) -> io::Result<()> {
+    pub(super) fn operation(&self, out: &mut dyn Write, operation: &Operation) -> io::Result<()> {
         let Some(group) = self.names.group(operation.stack).filter(|_| self.shows_last) else {
             return Ok(());
         };

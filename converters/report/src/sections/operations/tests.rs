@@ -17,7 +17,7 @@ use tyrion_model::filter::Filter;
 
 fn frozen() -> Recording {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/logs/v1-spans.log");
-    Recording::open(path).unwrap()
+    Recording::open(&path).unwrap()
 }
 
 #[test]
