@@ -38,7 +38,7 @@ fn waits_are_told_by_what_holders_did() {
     let Some(Part::Lines(lines)) = view.parts.get(1) else { panic!("{view:?}") };
     assert_eq!(
         lines[..],
-        ["GET /price waited 6.01 ms for com.acme.PriceCache, 100 % held by POST /import"]
+        ["GET /price waited 6.01 ms for com.acme.PriceCache#1, 100 % held by POST /import"]
     );
 }
 
