@@ -18,6 +18,7 @@ on_jdks!(spans_of_virtual_threads: newest);
 on_jdks!(holds_have_their_spans: ends);
 on_jdks!(names_are_few_short_and_harmless: one);
 on_jdks!(nothing_happens_without_an_agent: ends);
+on_jdks!(outputs_have_the_ids: one);
 
 /// OpenTelemetry's SDK, the extension, and the server, as a class path; `None` after a message.
 fn class_path(folder: &Path) -> Option<String> {
@@ -173,7 +174,7 @@ fn names_are_few_short_and_harmless(jdk: &Jdk) {
     assert!(names.contains(&"other"), "{names:?}");
     assert!(names.iter().all(|name| name.len() <= 256), "{names:?}");
     for command in ["dump", "report"] {
-        let mut line = vec![command, "--kind", "all", text(&served.log)];
+        let mut line = vec![command, "--kind", "park", text(&served.log)];
         if command == "report" {
             line.extend(["--section", "operations"]);
         }
@@ -191,4 +192,28 @@ fn nothing_happens_without_an_agent(jdk: &Jdk) {
     assert_eq!((ran.status.code(), err(&ran).as_str()), (Some(0), ""));
     let said: Value = serde_json::from_str(&out(&ran)).unwrap();
     assert_eq!(said["waits"].as_array().unwrap().len(), 5);
+}
+
+/// The ids of spans are in all outputs that show single waits, and in OTLP as links.
+fn outputs_have_the_ids(jdk: &Jdk) {
+    let Some(served) = serve(jdk, "", &["lock"]) else { return };
+    let ids = said(&served, "waits");
+    let (trace, span) = (ids[4]["trace"].as_str().unwrap(), ids[4]["span"].as_str().unwrap());
+    let bytes: Vec<u8> = [trace, span]
+        .concat()
+        .as_bytes()
+        .chunks(2)
+        .map(|digits| u8::from_str_radix(std::str::from_utf8(digits).unwrap(), 16).unwrap())
+        .collect();
+    let converted = |to: &str| {
+        let file = served.log.with_extension(to);
+        let ran = run(["convert", "--to", to, "-o", text(&file), text(&served.log)]);
+        assert!(ran.status.success(), "{}", err(&ran));
+        fs::read(file).unwrap()
+    };
+    let has = |all: &[u8], part: &[u8]| all.windows(part.len()).any(|it| it == part);
+    let perfetto = converted("perfetto");
+    assert!(has(&perfetto, trace.as_bytes()) && has(&perfetto, span.as_bytes()));
+    let otlp = converted("otlp");
+    assert!(has(&otlp, &bytes[..16]) && has(&otlp, &bytes[16..]));
 }
