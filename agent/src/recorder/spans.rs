@@ -9,16 +9,18 @@
 //! Whoever calls the JVM may be stopped there by a debugger. So no lock is waited for that
 //! somebody may have who does: then nothing is known of the span.
 
-use super::{Recorder, threads::Thread};
+use super::{
+    Recorder,
+    threads::{Field, SlotFields, Thread},
+};
 use crate::{
     groups,
-    jvm::{Global, Java, Object, Weak},
+    jvm::{Java, Object, Weak},
     sync::lock,
 };
-use jvmti_bindings::sys::jni::jfieldID;
 use std::sync::{
     Arc, Mutex, PoisonError, TryLockError,
-    atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+    atomic::{AtomicBool, Ordering::Relaxed},
 };
 use tyrion_wire::span::Span;
 
@@ -26,28 +28,6 @@ use tyrion_wire::span::Span;
 const CLASSES: usize = 16;
 /// The longest name that is read, in UTF-16 units.
 const NAME_LIMIT: usize = 256;
-
-/// A field of a class.
-#[derive(Clone, Copy)]
-struct Field(jfieldID);
-
-// SAFETY: a field's id is valid on every thread, as long as its class is loaded.
-unsafe impl Send for Field {}
-// SAFETY: as above; nothing is ever changed.
-unsafe impl Sync for Field {}
-
-/// Where slots of one class have what they tell.
-struct SlotFields {
-    class: Weak,
-    /// What the slot refers to while there is a span.
-    active: Field,
-    /// The span itself, if it is of a class whose names can be read.
-    span: Field,
-    /// Its name, if not.
-    name: Field,
-    trace: Field,
-    id: Field,
-}
 
 /// A class of spans, and where they have their names.
 struct Named {
@@ -64,15 +44,6 @@ pub struct SpanClasses {
     any: AtomicBool,
     /// Threads that have ended while somebody read their slots.
     ended: Mutex<Vec<Arc<Thread>>>,
-}
-
-/// A thread's slot.
-#[derive(Default)]
-pub struct SpanSlot {
-    is_known: AtomicBool,
-    slot: Mutex<Option<(Global, Arc<SlotFields>)>>,
-    /// The number of the group that its span was when that was asked last.
-    last: AtomicU32,
 }
 
 /// What a thread does by its tracing.
@@ -128,6 +99,9 @@ impl Recorder {
         let known: Vec<_> = lock(&self.spans.slots).clone();
         let found = known.into_iter().find(|it| java.is_kept(&it.class, class.get()));
         let found = found.or_else(|| {
+            if !has_room(&self.spans.slots) {
+                return None;
+            }
             let field = |of, name, of_type| java.field(of, name, of_type).map(Field);
             let fields = Arc::new(SlotFields {
                 active: field(class.get(), c"active", c"Ltyrion/otel/Active;")?,
@@ -149,6 +123,9 @@ impl Recorder {
         let known: Vec<_> = lock(&self.spans.spans).clone();
         if known.iter().any(|it| java.is_kept(&it.class, class)) {
             return true;
+        }
+        if !has_room(&self.spans.spans) {
+            return false;
         }
         let Some(name) = java.field(class, c"name", c"Ljava/lang/String;") else { return false };
         let Some(weak) = java.weak(class) else { return false };
@@ -322,6 +299,11 @@ fn try_drop(java: Java, thread: &Thread) -> bool {
         java.drop_global(global);
     }
     true
+}
+
+/// Whether more classes of a sort may be known: what is known of them is never given back.
+fn has_room<T>(of: &Mutex<Vec<Arc<T>>>) -> bool {
+    lock(of).len() < CLASSES
 }
 
 /// Adds what is known of a class, if there is room.

@@ -4,16 +4,17 @@
 //! so what it waits for is kept here, with the Java thread, and never with the
 //! OS thread.
 
+mod slot;
 mod waits;
 mod wakes;
 
+pub use slot::{Field, SlotFields, SpanSlot};
 pub use waits::{
     Acquiring, Contending, EndOfInferred, Found, Inferred, Owner, Park, ParkSeenBy, PendingWait,
     Seen, Taken, Waits,
 };
 pub use wakes::{Wake, WakeBy};
 
-use super::spans::SpanSlot;
 use crate::{
     groups::OpenGroups,
     jvm::ti::ThreadInfo,

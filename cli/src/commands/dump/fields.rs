@@ -31,7 +31,7 @@ pub enum Record<'a> {
     /// Who ended the wait before it.
     Wake(Wake<'a>),
     /// In which span of a trace the wait or hold before it was.
-    Span(Span<'a>),
+    Span(SpanIds<'a>),
     /// What the owner of the lock was doing when the wait before it began.
     Operation(Operation<'a>),
     /// What the owner of a lock did while another thread waited.
@@ -248,7 +248,7 @@ pub struct Wake<'a> {
 
 /// A span.
 #[derive(Serialize, JsonSchema)]
-pub struct Span<'a> {
+pub struct SpanIds<'a> {
     /// The trace's id, 32 hexadecimal digits.
     pub trace_id: &'a str,
     /// The span's id, 16 of them.

@@ -17,7 +17,7 @@ impl Dump<'_> {
         }
         let (trace_id, span_id) = (span.trace_text(), span.id_text());
         if self.json {
-            let record = Record::Span(fields::Span { trace_id: &trace_id, span_id: &span_id });
+            let record = Record::Span(fields::SpanIds { trace_id: &trace_id, span_id: &span_id });
             return JsonRecord::short(&record).write(out);
         }
         writeln!(out, "span    trace={trace_id} span={span_id}")
