@@ -47,6 +47,7 @@ test: ## Runs every check and every test, after installing what they need
 	$(CARGO) test --profile $(PROFILE) --workspace --no-fail-fast
 ifdef TYRION_TEST_EVERYWHERE
 	$(CARGO) test --profile $(PROFILE) --workspace --test e2e -- --ignored
+	tests/mcp/cases.py target/$(PROFILE)/tyrion
 	tests/jdks/openjdk_tests.py $(OPENJDK_TESTS)
 	tests/soak/day.sh --no-build
 	$(MAKE) dist

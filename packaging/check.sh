@@ -4,8 +4,8 @@
 #
 #   packaging/check.sh [KIND...]
 #
-# Kinds: binaries tarballs debs wheels image crates maven gradle jmh otel old_glibc; without one,
-# all. As root, and with the JDK that DIST_JDK names (17). Prints a line for each thing that
+# Kinds: binaries tarballs debs wheels image crates maven gradle jmh junit otel spring old_glibc;
+# without one, all. As root, and with the JDK that DIST_JDK names (17). Prints a line for each thing that
 # was tried.
 set -eu
 
@@ -404,6 +404,39 @@ check_jmh() {
     ok "jmh: records without the command, too"
 }
 
+# By Surefire, with JUnit 5 and 6: the answers are the tests' names.
+check_junit() {
+    local junit project
+    for junit in 5.11.4 6.0.0; do
+        project=$empty/junit-$junit
+        cp -r "$root/packaging/junit-check" "$project"
+        mkdir -p "$project/src/test/java"
+        cp -r "$root/testdata/junit/tested" "$project/src/test/java"
+        mvn -q -B -f "$project" -Dmaven.repo.local="$empty/m2" "-Dtyrion.version=$version" \
+            "-Dtyrion.repository=file://$dist/maven" "-Djunit.version=$junit" \
+            "-Dtyrion.command=$stage/x86_64/bin/tyrion" -Dmaven.test.failure.ignore=true test \
+            >"$empty/said" 2>&1 || fail "junit $junit: $(cat "$empty/said")"
+        python3 "$project/judge.py" "$project/target/surefire-reports" ||
+            fail "junit $junit: $(cat "$empty/said")"
+        ok "junit $junit: tests fail for what their threads wait for, and only those"
+    done
+}
+
+check_spring() {
+    local boot project
+    for boot in 3.5.0 4.0.0; do
+        project=$empty/spring-$boot
+        cp -r "$root/packaging/spring-check" "$project"
+        mvn -q -B -f "$project" -Dmaven.repo.local="$empty/m2" "-Dtyrion.version=$version" \
+            "-Dtyrion.repository=file://$dist/maven" "-Dspring.boot=$boot" compile \
+            dependency:copy-dependencies >"$empty/said" 2>&1 ||
+            fail "spring $boot: $(cat "$empty/said")"
+        alone python3 "$project/judge.py" "$java" "$stage/x86_64/bin/tyrion" "$project/target" ||
+            fail "spring $boot"
+        ok "spring $boot: the endpoint, its switch and the meters say what they must"
+    done
+}
+
 [ "$(id -u)" = 0 ] || fail "only root can install into an empty root: run it as root"
 for command in chroot dpkg mvn objcopy python3 readelf unshare unzip; do
     command -v "$command" >/dev/null || fail "please install $command"
@@ -472,7 +505,7 @@ END
     ok "otel: the Collector has profiles with links to spans"
 }
 
-[ $# -gt 0 ] || set -- binaries tarballs debs wheels image crates maven gradle jmh otel old_glibc
+[ $# -gt 0 ] || set -- binaries tarballs debs wheels image crates maven gradle jmh junit otel spring old_glibc
 for kind in "$@"; do
     "check_$kind"
 done

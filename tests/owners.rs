@@ -135,6 +135,7 @@ impl OwnerShares {
         let is_sleep = |it: &Value| text_of(it, "frame").starts_with("java.lang.Thread.sleep");
         let seen = list(report.section("critical-sections"), "seen");
         let sleeps = text_of(lock, "meanwhile").starts_with("java.lang.Thread.sleep")
+            && text_of(lock, "meanwhile_own").contains("holdLong")
             && seen.iter().any(|it| list(it, "meanwhile").iter().any(is_sleep));
         let squares = threads.iter().map(|it| (number(it, "wait_error_ns") as f64).powi(2));
         let error = squares.sum::<f64>().sqrt() / known_ns;

@@ -7,6 +7,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 
+mod many;
 mod selecting;
 
 on_jdks!(page_in_a_browser: one);
@@ -78,6 +79,23 @@ fn page_of_thread_dumps_in_a_browser() {
     );
 }
 
+/// Thousands of locks, each waited for by a thread of its own.
+#[test]
+fn page_of_many_locks_in_a_browser() {
+    if !needs(&["chromium", "base64"]) {
+        return;
+    }
+    let mut browser = Browser::start();
+    let (log, page) = (browser.path("many.log"), browser.path("report.html"));
+    many::write_log(&log);
+    stdout_of(tyrion().args(["report", "--html", "--top", "0", "-o", text(&page)]).arg(&log));
+    browser.resize(1280, 800);
+    browser.open(&format!("file://{}", text(&page)));
+    many::check_steps(&mut browser);
+    let logged = browser.console();
+    assert!(logged.is_empty(), "{logged:#?}");
+}
+
 fn numbers(value: &Value) -> Vec<f64> {
     // What is not known, such as how often a lock of the JVM's own was taken, has no
     // number.
@@ -95,6 +113,7 @@ fn check_first_screen(browser: &mut Browser) {
           const rows = [...document.querySelectorAll('#worst-locks tbody tr')];
           const colour = it => getComputedStyle(it)[it.tagName === 'path' ? 'fill' : 'backgroundColor'];
           const first = document.querySelector('#worst-locks tbody');
+          const data = JSON.parse(document.getElementById('span-data').textContent);
           return {
             beside: verdict.right <= picture.left && picture.height > 100,
             bottoms: rows.map(row => row.getBoundingClientRect().bottom),
@@ -102,6 +121,10 @@ fn check_first_screen(browser: &mut Browser) {
             same: [first.querySelector('.key'), first.querySelector('path'),
               document.querySelector('.shares path[data-lock]')].map(colour),
             drawn: document.querySelectorAll('.shares path').length,
+            peaks: [...document.querySelectorAll('.worst .peak')].map(it => it.textContent),
+            most: data.locks.map(ns => Math.max(...ns) / data.box_ns),
+            ticks: Boolean(document.querySelector('.shares .stopped'))
+              === document.querySelector('.bands').textContent.includes('ticks below'),
           };
         })()",
     );
@@ -111,6 +134,14 @@ fn check_first_screen(browser: &mut Browser) {
     let colours = strings(&told["same"]);
     assert!(colours.iter().all(|colour| *colour == colours[0]), "{told}");
     assert!(told["drawn"].as_u64().unwrap() >= 4, "{told}");
+    // Strips have a scale, and ticks are named.
+    assert_eq!(told["ticks"], true, "{told}");
+    let scale = |threads: &f64| match threads {
+        few if *few < 0.1 => "< 0.1".to_owned(),
+        threads => format!("≤ {threads:.1}"),
+    };
+    let scales: Vec<String> = numbers(&told["most"]).iter().map(scale).collect();
+    assert_eq!(strings(&told["peaks"]), scales, "{told}");
     browser.resize(1280, 800);
 }
 

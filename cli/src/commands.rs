@@ -14,6 +14,7 @@ mod info;
 mod list;
 mod lock_names;
 mod man;
+mod mcp;
 mod metrics;
 mod profile;
 mod push;
@@ -106,6 +107,8 @@ pub enum Command {
     /// Show what the agent in a JVM is doing
     #[command(after_help = "Examples:\n  tyrion status --json 4711")]
     Status(attach::JvmArgs),
+    /// Answer assistants, by the Model Context Protocol on stdin and stdout
+    Mcp(mcp::McpArgs),
     /// Print the path of the agent, for -agentpath
     AgentPath(agent_path::AgentPathArgs),
     /// Write the Java library with which programs name what they do
@@ -139,6 +142,7 @@ pub fn run(command: Command) -> CommandResult {
         Command::DumpThreads(args) => dump_threads::run(args),
         Command::Stop(args) => attach::stop(args),
         Command::Status(args) => attach::status(args),
+        Command::Mcp(args) => mcp::run(args),
         Command::AgentPath(args) => agent_path::run(args),
         Command::ApiJar(args) => api_jar::run(args),
         Command::Schema(args) => schema::run(args),

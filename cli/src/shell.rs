@@ -4,7 +4,7 @@ use std::{
     ffi::{OsStr, OsString},
     os::unix::ffi::{OsStrExt, OsStringExt},
 };
-pub use tyrion_report::shell::suggested;
+pub use tyrion_report::shell::{suggested, word};
 
 /// In single quotes, as POSIX shells read them.
 pub fn quoted(text: &OsStr) -> OsString {

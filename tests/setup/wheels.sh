@@ -1,11 +1,11 @@
 #!/bin/sh
 # Gets the Python packages by which the tests read what Tyrion writes independently of it:
-# Perfetto's own messages, DuckDB, and for `make test-everywhere` chDB, which is ClickHouse in a
-# process.
+# Perfetto's own messages, DuckDB, the client of the Model Context Protocol, and for
+# `make test-everywhere` chDB, which is ClickHouse in a process.
 #
 #   tests/setup/wheels.sh
 #
-# Leaves them, and what they need, under target/wheels and target/chdb. Where they can't be had,
+# Leaves them, and what they need, under target/wheels, target/mcp and target/chdb. Where they can't be had,
 # that is a warning, or, with CI=true, exit 1. Idempotent, and quick when they are there.
 set -eu
 
@@ -32,6 +32,7 @@ get() { # folder under target, package...
 
 # Of any patch: registries do not keep all of them.
 get wheels 'perfetto~=0.59.0' 'duckdb~=2.0'
+get mcp 'mcp~=2.3'
 # It needs many more, half a gigabyte when unpacked.
 [ -z "${TYRION_TEST_EVERYWHERE:-}" ] || get chdb 'chdb-core-lite~=26.5.0'
 

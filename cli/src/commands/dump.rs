@@ -90,8 +90,9 @@ pub struct DumpArgs {
 
 /// Prints the records.
 pub fn run(args: DumpArgs) -> CommandResult {
-    let log = logs::open(&args.log, &args.inputs)?;
+    let mut log = logs::open(&args.log, &args.inputs)?;
     let filter = args.filters.raw_filter()?;
+    filter.choose_groups(&mut log);
     let out = BufWriter::new(io::stdout().lock());
     let dumped = match args.json {
         true => write(&mut EscapingWriter::new(out), &log, &filter, true),

@@ -78,8 +78,9 @@ pub struct InfoArgs {
 
 /// Prints what a log is.
 pub fn run(args: InfoArgs) -> CommandResult {
-    let logs = [logs::open(&args.log, &args.inputs)?];
+    let mut logs = [logs::open(&args.log, &args.inputs)?];
     let filter = args.filters.raw_filter()?;
+    logs.iter_mut().for_each(|log| filter.choose_groups(log));
     // Outputs charge contention alone to holders, unless other kinds are named.
     let charged = if args.filters.names_kinds() { filter.kinds } else { Kinds::contention() };
     let bar = progress::bar(work_bytes(&logs), "reading");

@@ -74,6 +74,12 @@ pub fn run(args: SchemaArgs) -> CommandResult {
     print(texts.concat())
 }
 
+/// The schema of an output, by its name.
+pub(super) fn of(name: &str) -> serde_json::Value {
+    let chosen = ALL.iter().find(|it| it.name == name);
+    chosen.map(|it| (it.schema)().to_value()).unwrap_or_default()
+}
+
 fn text(of: &Described) -> serde_json::Result<String> {
     let mut schema = (of.schema)();
     // What it is of says more than what the type is called.
@@ -82,6 +88,6 @@ fn text(of: &Described) -> serde_json::Result<String> {
 }
 
 /// What values of a type are when they are printed.
-fn of_type<T: JsonSchema>() -> Schema {
+pub(super) fn of_type<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
 }

@@ -221,13 +221,8 @@ fn candidates(
     chosen.retain(|&(group, ..)| evidence.check_candidate(group).is_ok());
     chosen.truncate(MOST_CANDIDATES);
     let predicted = chosen.par_iter().filter_map(|&(group, _, wait_ns)| {
-        let question = Question {
-            group,
-            lock: None,
-            change: Change::Free,
-            processors: args.processors,
-            reads: None,
-        };
+        let question =
+            Question { processors: args.processors, ..Question::about(group, Change::Free) };
         Some((group, wait_ns, evidence.predict(&question).ok()?))
     });
     let mut predicted: Vec<(u32, u64, Prediction)> = predicted.collect();
@@ -265,6 +260,7 @@ fn answer(
         change,
         processors: args.processors,
         reads: args.reads.clone(),
+        one_by_one: true,
     };
     let changes = args.changes();
     let answers: Vec<Result<Prediction, String>> =

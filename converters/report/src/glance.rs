@@ -1,6 +1,8 @@
 //! What the first screen of the page shows beside the verdict: what the threads' time
 //! went into, and the locks that cost most.
 
+mod still;
+
 use crate::{
     findings::{Findings, thread_group},
     sections::blockers::{self, Blocked},
@@ -115,6 +117,19 @@ pub struct GlanceLock {
     pub waiter: Most,
     /// For whom others waited longest.
     pub holder: Most,
+    /// Who waited when the recording ended, whose waits are in none of these sums.
+    pub still: Still,
+}
+
+/// Threads whose waits had not ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Still {
+    /// How many.
+    pub threads: u64,
+    /// How long the longest had waited, in ns.
+    pub longest_ns: u64,
+    /// How long all of them, in ns.
+    pub all_ns: u64,
 }
 
 /// Those of a group of threads that have most of something.
@@ -147,11 +162,19 @@ impl Glance {
             lived_ns: time.lived_ns.clone(),
             bands,
             stopped_ns: if stopped { time.stopped_ns.clone() } else { Vec::new() },
-            locks: locks(findings),
+            locks: still::with_those_that_wait(findings, locks(findings)),
             heat: heat(findings),
             blocks,
             other_blocks_ns,
         })
+    }
+
+    /// How long threads waited for a lock in each box, in ns: with the waits that had not ended,
+    /// of a lock that has a colour.
+    pub fn over_time<'g>(&'g self, lock: &'g GlanceLock) -> &'g [u64] {
+        let is_it = |band: &&Band| matches!(&band.what, Doing::Lock(_, of) if *of == lock.label);
+        let band = self.bands.iter().find(is_it).filter(|_| lock.still.threads != 0);
+        band.map_or(&lock.over_time_ns, |band| &band.ns)
     }
 
     /// Which share of all time in which threads lived this is.
@@ -284,6 +307,7 @@ fn locks(findings: &Findings<'_>) -> Vec<GlanceLock> {
         over_time_ns: boxes.clone(),
         waiter: waiter(findings, *group),
         holder: holder(findings, *group),
+        still: Still::default(),
     };
     shown.map(lock).collect()
 }

@@ -3,12 +3,19 @@
 /// A file name for a command that is suggested, in quotes only if it needs them:
 /// whoever chose it must not have chosen what the command does.
 pub fn suggested(name: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&byte);
-    if name.bytes().all(is_plain) && !name.is_empty() && !name.starts_with('-') {
-        return name.to_owned();
+    match name.starts_with('-') {
+        true => format!("'{}'", format!("./{name}").replace('\'', r"'\''")),
+        false => word(name),
     }
-    let name = if name.starts_with('-') { format!("./{name}") } else { name.to_owned() };
-    format!("'{}'", name.replace('\'', r"'\''"))
+}
+
+/// A word of a command, an option maybe, in quotes only if it needs them.
+pub fn word(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&byte);
+    match text.bytes().all(is_plain) && !text.is_empty() {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
 }
 
 #[cfg(test)]

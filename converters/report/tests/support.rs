@@ -395,6 +395,7 @@ pub fn glance(lock: &str, thread: &str) -> Glance {
             over_time_ns: vec![0, 500_000_000, 0],
             waiter: most(thread, 100),
             holder: most("main", 67),
+            ..GlanceLock::default()
         }],
         heat: vec![Heat { label: lock.to_owned(), waits: vec![(1, 28, 1), (1, 20, 90)] }],
         blocks: vec![Block {

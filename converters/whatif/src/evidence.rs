@@ -214,7 +214,7 @@ impl<'a> Evidence<'a> {
             .collect();
         waited.sort_by_key(|&(id, wait_ns)| (Reverse(wait_ns), id));
         let lock_objects = waited.len() as u64;
-        waited.truncate(if lock_objects > 1 { MOST_OBJECTS } else { 0 });
+        waited.truncate(if lock_objects > 1 && question.one_by_one { MOST_OBJECTS } else { 0 });
         let of_one = |(id, wait_ns)| {
             let throughput_ratio = rounded(alone(id)?);
             Some(ObjectGain { id, wait_ns, throughput_ratio })

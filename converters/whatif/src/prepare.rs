@@ -122,6 +122,8 @@ impl Preparation<'_> {
             windows: Vec::new(),
             places: None,
             unchanged: OnceLock::new(),
+            usual: OnceLock::new(),
+            probed: OnceLock::new(),
         }
     }
 }

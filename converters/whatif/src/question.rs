@@ -17,4 +17,13 @@ pub struct Question {
     /// For a read-write lock, matches the places that only read. `None`: they are recognised
     /// by the names of methods.
     pub reads: Option<Regex>,
+    /// Whether the gain is asked for single locks, too, each of which takes a replay.
+    pub one_by_one: bool,
+}
+
+impl Question {
+    /// About all locks of a group together, on the processors of the recording.
+    pub fn about(group: u32, change: Change) -> Question {
+        Question { group, lock: None, change, processors: None, reads: None, one_by_one: false }
+    }
 }

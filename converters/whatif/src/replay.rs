@@ -48,6 +48,10 @@ pub(crate) struct ReplayInput {
     pub(crate) windows: Vec<ReplayInput>,
     /// The results without a change, in all worlds with the recorded processors.
     pub(crate) unchanged: OnceLock<Vec<ReplayResult>>,
+    /// The result without a change in the most likely of them, for those who need no other.
+    pub(crate) usual: OnceLock<ReplayResult>,
+    /// The same with the agent's probes.
+    pub(crate) probed: OnceLock<ReplayResult>,
 }
 
 /// A world, and the composition of gaps in it.
@@ -138,10 +142,13 @@ impl ReplayInput {
     }
 
     fn replay_unchanged(&self, scenarios: &[Scenario]) -> Vec<ReplayResult> {
+        scenarios.par_iter().map(|scenario| self.replay(scenario)).collect()
+    }
+
+    /// Replays without a change.
+    fn replay(&self, scenario: &Scenario) -> ReplayResult {
         let until = Until::Time(self.duration_ns());
-        let replay =
-            |of: &Scenario| Engine::new(self.material(&of.costs), of.world, None, until).run();
-        scenarios.par_iter().map(replay).collect()
+        Engine::new(self.material(&scenario.costs), scenario.world, None, until).run()
     }
 
     /// The effect on the changed locks, if they were taken at all. If `processors` is
@@ -236,13 +243,15 @@ impl ReplayInput {
         processors: Option<u32>,
     ) -> Option<f64> {
         let usual = self.scenarios(processors).into_iter().next()?;
-        let known = self.unchanged.get().and_then(|all| all.first());
+        let replay = || self.replay(&usual);
         let own;
-        let before = match known.filter(|_| processors.is_none()) {
-            Some(before) => before,
-            None => {
-                own = self.replay_unchanged(std::slice::from_ref(&usual));
-                own.first()?
+        let before = match (processors, self.unchanged.get().and_then(|all| all.first())) {
+            (None, Some(before)) => before,
+            // It is the same for all changes.
+            (None, None) => self.usual.get_or_init(replay),
+            (Some(_), _) => {
+                own = replay();
+                &own
             }
         };
         let after = self.replay_changed(&usual, before, changed, 1.0);
@@ -293,8 +302,11 @@ impl ReplayInput {
         let recorded = self.processors.or(processors);
         let costs = usual.costs.with_probes();
         let world = World { processors: recorded, ..usual.world };
-        let until = Until::Time(self.duration_ns());
-        rate(&Engine::new(self.material(&costs), world, None, until).run(), locks)
+        let replay = || self.replay(&Scenario { world, costs });
+        match processors {
+            None => rate(self.probed.get_or_init(replay), locks),
+            Some(_) => rate(&replay(), locks),
+        }
     }
 
     /// The share of their time in which threads that take locks waited for other things.

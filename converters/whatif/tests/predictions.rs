@@ -238,6 +238,10 @@ fn locks_of_one_name_are_told_apart() {
     {
         let both = program.predicts(Change::Free).unwrap();
         assert_eq!((both.lock_objects, both.objects.len()), (2, 2), "{both:?}");
+        let together = Question { one_by_one: false, ..question() };
+        let together = predicts(&[program.log()], &together).unwrap();
+        assert_eq!((together.lock_objects, together.objects.len()), (2, 0), "{together:?}");
+        assert_eq!(together.throughput_ratio, both.throughput_ratio);
         let one = Question { lock: Some(both.objects[0].id), ..question() };
         let one = predicts(&[program.log()], &one).unwrap();
         assert_eq!((one.lock_objects, one.objects.len()), (1, 0), "{one:?}");

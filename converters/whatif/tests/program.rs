@@ -259,7 +259,7 @@ fn sample(state: ThreadState, wall_ns: u64) -> Sample {
 
 /// About the lock of a program, whatever is asked.
 pub fn question() -> Question {
-    Question { group: 3, lock: None, change: Change::Free, processors: None, reads: None }
+    Question { one_by_one: true, ..Question::about(3, Change::Free) }
 }
 
 /// The group of the lock of a program.

@@ -62,8 +62,9 @@ impl ProgramCode {
         let own = self.frame(frames)?;
         let outer = frames.iter().skip_while(|frame| *frame != own).skip(1);
         let method = |frame: &str| frame.split('(').next().map(str::to_owned);
-        let mut callers =
-            outer.filter(|it| class_of(it).is_some_and(|it| self.score(it).is_some()));
+        // Classes that the JVM makes for lambdas say nothing of who calls.
+        let is_told = |class: &str| self.score(class).is_some() && !class.contains("$$Lambda");
+        let mut callers = outer.filter(|it| class_of(it).is_some_and(is_told));
         let caller = callers.find(|caller| method(caller) != method(own));
         Some(caller.map_or_else(|| own.to_owned(), |caller| format!("{own} < {caller}")))
     }
@@ -165,6 +166,21 @@ mod tests {
             ["org.lib.Lib.get(Lib.java:1)", "Teller.ask(Case.java:9)", "Case.main(C.java)"];
         assert_eq!(frame(&code(&["Case"], &[]), &frames), Some(frames[1]));
         assert_eq!(frame(&code(&["com.acme.Main"], &[]), &frames), None);
+    }
+
+    #[test]
+    fn callers_are_methods_that_somebody_wrote() {
+        let place = |frames: &[&str]| {
+            let frames: Vec<String> = frames.iter().map(|it| (*it).to_owned()).collect();
+            code(&["com.acme.Main"], &[]).place(&frames)
+        };
+        let [inner, lambda, outer] = [
+            "com.acme.Db.lambda$get$1(Db.java:7)",
+            "com.acme.Db$$Lambda.run",
+            "com.acme.Shop.sell",
+        ];
+        assert_eq!(place(&[inner, lambda, outer]), Some(format!("{inner} < {outer}")));
+        assert_eq!(place(&[inner, lambda]).as_deref(), Some(inner));
     }
 
     #[test]

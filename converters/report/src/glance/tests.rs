@@ -37,6 +37,41 @@ fn the_worst_locks_have_bands_and_rows_of_their_own() {
     assert_eq!((glance.locks[0].hold_ns, &*glance.locks[0].holder.name), (None, ""));
 }
 
+/// Of a deadlock no wait ends: those who never came back are there, and first.
+#[test]
+fn who_still_waits_is_told() {
+    const CACHE: (WaitKind, (&str, &str)) = (WaitKind::Monitor, ("a.Cache", ""));
+    const STORE: (WaitKind, (&str, &str)) = (WaitKind::Monitor, ("a.Store", ""));
+    let mut log = Crafted::new(10_000_000_000);
+    log.wait("http-1", &FRAMES, CACHE, 400_000_000, "");
+    log.wait("http-1", &FRAMES, (WaitKind::Monitor, ("a.Most", "")), 900_000_000, "");
+    log.still_waits(("http-1", &FRAMES), CACHE, "main", 3_000_000_000);
+    log.still_waits(("http-2", &FRAMES), CACHE, "main", 4_000_000_000);
+    log.still_waits(("main", &FRAMES), STORE, "http-1", 2_000_000_000);
+    // As at any moment.
+    let busy = (WaitKind::Monitor, ("a.Busy", ""));
+    log.still_waits(("http-3", &FRAMES), busy, "http-4", 9_999_000_000);
+    let (logs, filter) = ([log.finish("shop.log")], Filter::default());
+    let glance = Glance::of(&found(&logs, &filter)).unwrap();
+    let row = |at: usize| {
+        let lock = &glance.locks[at];
+        (&*lock.label, lock.still.threads, lock.still.longest_ns, lock.wait_ns)
+    };
+    // Two threads lose more than one that began earlier.
+    assert_eq!(row(0), ("a.Cache#1", 2, 7_000_000_000, 400_000_000));
+    assert_eq!(row(1), ("a.Store#3", 1, 8_000_000_000, 0));
+    assert_eq!(row(2), ("a.Most#2", 0, 0, 900_000_000));
+    assert_eq!(glance.locks.len(), 3);
+    let who = |at: usize| {
+        let lock = &glance.locks[at];
+        (&*lock.waiter.name, &*lock.holder.name)
+    };
+    // By their own names: two of a group may wait for each other.
+    assert_eq!((who(0), who(1)), (("http-1", "main"), ("main", "http-1")));
+    let drawn = |at: usize| glance.over_time(&glance.locks[at]).iter().sum::<u64>();
+    assert!(drawn(0) > 10_000_000_000, "with the waits that had not ended: {}", drawn(0));
+}
+
 #[test]
 fn where_nobody_waited_there_is_no_picture() {
     let (logs, filter) = ([Crafted::new(1_000_000).finish("idle.log")], Filter::default());

@@ -153,8 +153,9 @@ fn navigation(page: &mut String, report: &Report, flames: &[Flame]) -> fmt::Resu
     let sections = report.drawn().map(|shown| (shown.section.name, shown.section.title));
     let graphs = (!flames.is_empty()).then_some((flames::ID, flames::TITLE));
     let has_heat = report.glance.as_ref().is_some_and(|glance| !glance.heat.is_empty());
-    let heat = has_heat.then_some((heatmap::ID, heatmap::TITLE));
+    let heat = has_heat.then_some((heatmap::ID, heatmap::IN_SHORT));
     for (id, title) in sections.chain(heat).chain(graphs) {
+        let title = title.split_once(" at ").map_or(title, |(short, _)| short);
         write!(page, "<li><a href=\"#{}\">{}</a></li>", escape(id), escape(title))?;
     }
     write!(

@@ -126,7 +126,7 @@ pub struct Waiting {
     pub stack: Vec<String>,
     /// The wait is for work: nothing has come yet.
     #[serde(skip)]
-    pub(super) is_for_work: bool,
+    pub(crate) is_for_work: bool,
 }
 
 impl Waiting {

@@ -150,7 +150,7 @@ pub fn hot(profile: &Profile, groups: &LockGroups) -> Vec<(u32, u64, u64)> {
 impl WhatIfLock {
     fn predicted(mut self, evidence: &Evidence<'_>, group: u32) -> WhatIfLock {
         for change in CHANGES {
-            let question = Question { group, lock: None, change, processors: None, reads: None };
+            let question = Question::about(group, change);
             match evidence.predict(&question) {
                 Ok(prediction) => self.add(&prediction),
                 Err(why) if change == Change::Free => {

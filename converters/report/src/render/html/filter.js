@@ -74,14 +74,28 @@
   const known = { thread: options('thread', name => name), lock: options('lock', plainLock) };
 
   // What a row says of threads and locks, by the headings of its columns.
-  const texts = bodies.map(body => body.textContent.toLowerCase());
-  const about = bodies.map(body => {
-    const heads = body.parentElement.tHead.rows[0].cells;
-    const of = what => [...body.rows[0].cells]
-      .filter((_, at) => heads[at] && heads[at].dataset.of === what)
-      .map(cell => cell.dataset.lock || cell.textContent.trim());
-    return { threads: of('thread'), locks: of('lock').map(plainLock) };
+  let texts = null;
+  const hasText = (at, text) => {
+    texts = texts || bodies.map(body => body.textContent.toLowerCase());
+    return texts[at].includes(text);
+  };
+  const columnsOf = (table, what) => [...table.tHead.rows[0].cells]
+    .flatMap((head, at) => (head.dataset.of === what ? [at] : []));
+  const about = tables.flatMap(table => {
+    const columns = ['thread', 'lock'].map(what => columnsOf(table, what));
+    return [...table.tBodies].map(body => {
+      const [threads, locks] = columns.map(ats => ats.map(at => body.rows[0].cells[at])
+        .map(cell => cell.dataset.lock || cell.textContent.trim()));
+      return { threads, locks: locks.map(plainLock) };
+    });
   });
+  const isOfAll = tables.map(table => ['thread', 'lock'].every(what => !columnsOf(table, what).length));
+  const users = new Map();
+  function usersOf(lock) {
+    const own = () => [...pairs].filter(([, own]) => own.has(lock)).map(([thread]) => thread);
+    if (!users.has(lock)) users.set(lock, own());
+    return users.get(lock);
+  }
   const concernsThread = ({ threads, locks }, thread) => {
     if (threads.length) return threads.some(cell => isOf(cell, thread));
     const own = [...(pairs.get(thread) || [])];
@@ -89,8 +103,7 @@
   };
   const concernsLock = ({ threads, locks }, lock) => {
     if (locks.length) return locks.some(cell => mentions(cell, lock));
-    const users = [...pairs].filter(([, own]) => own.has(lock)).map(([thread]) => thread);
-    return threads.some(cell => users.some(thread => isOf(cell, thread)));
+    return threads.some(cell => usersOf(lock).some(thread => isOf(cell, thread)));
   };
   function passes(row) {
     if (!row.threads.length && !row.locks.length) return true;
@@ -196,18 +209,16 @@
     tellWhole(boxes, powers);
     let count = frames.length ? prune(text) : 0;
     bodies.forEach((body, at) => {
-      const hit = texts[at].includes(text) && passes(about[at]) && !(span && span.empty.has(body));
+      const hit = (!text || hasText(at, text)) && passes(about[at]) && !(span && span.empty.has(body));
       body.hidden = !hit;
       count += hit;
     });
     const chosen = state.thread || state.lock;
-    for (const table of tables) {
-      const rows = [...table.tBodies];
-      table.parentElement.classList.toggle('empty', rows.every(body => body.hidden));
-      const isOfAll = rows.every(body => !about[bodies.indexOf(body)].threads.length
-        && !about[bodies.indexOf(body)].locks.length);
-      table.parentElement.classList.toggle('of-all', Boolean(chosen) && isOfAll);
-    }
+    tables.forEach((table, at) => {
+      table.parentElement.classList.toggle('empty', [...table.tBodies].every(body => body.hidden));
+      table.parentElement.classList.toggle('of-all', Boolean(chosen) && isOfAll[at]);
+      showSteps(table);
+    });
     for (const list of all('dl, .picture')) list.classList.toggle('of-all', Boolean(chosen));
     const total = bodies.length + frames.length;
     found.textContent = text || chosen || isPart ? count + ' of ' + total + ' rows' : '';

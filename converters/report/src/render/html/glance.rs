@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     cells::percent,
-    glance::{Band, Doing, Glance, GlanceLock, Most, short_label, sum},
+    glance::{Band, Doing, Glance, GlanceLock, Most, Still, short_label, sum},
 };
 use serde_json::json;
 use std::fmt::{self, Write};
@@ -18,6 +18,10 @@ use tyrion_model::units;
 
 /// Marks on its axis: it is half as wide as the timelines.
 const MARKS: u64 = 4;
+/// The heading of those who had not come back when the recording ended.
+const STILL: &str = "still waiting";
+/// That of the strips, a picture, which has no order.
+const OVER_TIME: &str = "waiting threads over time";
 /// The picture's height, in its own units.
 const HEIGHT: u64 = 1_000;
 /// Both sections.
@@ -168,7 +172,8 @@ fn legend(page: &mut String, glance: &Glance) -> fmt::Result {
         let stopped = units::duration(sum(&glance.stopped_ns));
         write!(
             page,
-            "<li><span class=\"key c-stopped\"></span>stopped for garbage collection \
+            "<li><span class=\"key c-stopped\"></span>ticks below: stops for garbage collection, darker \
+             if longer \
              <span class=stops>{stopped}</span></li>"
         )?;
     }
@@ -203,14 +208,16 @@ fn locks(page: &mut String, glance: &Glance) -> fmt::Result {
     let held = glance.locks.iter().any(|lock| lock.hold_ns.is_some());
     let has_holders = glance.locks.iter().any(|lock| !lock.holder.name.is_empty());
     table::begin(page, "sortable worst", "Locks that cost most")?;
-    let mut columns = vec![("lock", " data-of=lock"), ("wait", " class=n")];
+    let is_stuck = glance.locks.iter().any(|lock| lock.still.threads != 0);
+    let mut columns = vec![("lock", " data-of=lock")];
+    columns.extend(is_stuck.then_some((STILL, " class=n")));
+    columns.push((if is_stuck { "ended waits" } else { "wait" }, " class=n"));
     columns.extend(held.then_some(("hold", " class=n")));
-    columns.extend([("wait over time", " class=time"), ("who waited", "")]);
+    columns.extend([(OVER_TIME, " class=time"), ("who waited", "")]);
     columns.extend(has_holders.then_some(("who held it", "")));
     for (name, attributes) in columns {
         match name {
-            // A picture has no order.
-            "wait over time" => write!(page, "<th scope=col{attributes}>{name}</th>")?,
+            OVER_TIME => write!(page, "<th scope=col{attributes}>{name}</th>")?,
             _ => {
                 write!(page, "<th scope=col{attributes}><button type=button>{name}</button></th>")?
             }
@@ -227,12 +234,15 @@ fn locks(page: &mut String, glance: &Glance) -> fmt::Result {
             escape(&lock.label),
             link(&lock.label)
         )?;
+        if is_stuck {
+            still(page, lock.still)?;
+        }
         bar(page, Some(lock.wait_ns), most_wait)?;
         if held {
             bar(page, lock.hold_ns, most_hold)?;
         }
         write!(page, "<td class=time>")?;
-        sparkline(page, &lock.over_time_ns, &class)?;
+        sparkline(page, glance.over_time(lock), glance.box_ns, &class)?;
         write!(page, "</td><td>{}</td>", words(&lock.waiter))?;
         if has_holders {
             write!(page, "<td>{}</td>", words(&lock.holder))?;
@@ -250,8 +260,30 @@ fn bar(page: &mut String, ns: Option<u64>, most_ns: u64) -> fmt::Result {
     write!(page, "<td class=\"n bar\" style=\"--part:{part:.3}\" data-v=\"{ns}\">{text}</td>")
 }
 
-fn sparkline(page: &mut String, ns: &[u64], class: &str) -> fmt::Result {
+/// Those who never came back.
+fn still(page: &mut String, Still { threads, longest_ns, .. }: Still) -> fmt::Result {
+    match threads {
+        0 => write!(page, "<td class=n>–</td>"),
+        _ => write!(
+            page,
+            "<td class=n data-v=\"{longest_ns}\">{}, for {}</td>",
+            units::counted(threads, "thread"),
+            units::duration(longest_ns)
+        ),
+    }
+}
+
+/// How many threads waited on average in each box; its height is that of the most, which
+/// stands beside it.
+fn sparkline(page: &mut String, ns: &[u64], box_ns: u64, class: &str) -> fmt::Result {
     let most = ns.iter().copied().max().unwrap_or(0);
+    let threads = most as f64 / box_ns.max(1) as f64;
+    let peak = match threads {
+        0.0 => String::new(),
+        few if few < 0.1 => "< 0.1".to_owned(),
+        few if few < 9.95 => format!("≤ {few:.1}"),
+        many => format!("≤ {}", units::thousands(many.round() as u64)),
+    };
     let top = |ns: &u64| {
         let height = (u128::from(*ns) * 100).div_ceil(u128::from(most.max(1)));
         100 - height.min(100) as u64
@@ -261,7 +293,7 @@ fn sparkline(page: &mut String, ns: &[u64], class: &str) -> fmt::Result {
     write!(
         page,
         "<svg viewBox=\"0 0 {} 100\" preserveAspectRatio=none aria-hidden=true>\
-         <path class={class} d=\"{area}\"></path></svg>",
+         <path class={class} d=\"{area}\"></path></svg><span class=peak>{peak}</span>",
         ns.len()
     )
 }

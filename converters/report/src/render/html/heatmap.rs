@@ -9,6 +9,8 @@ use tyrion_model::units;
 
 pub(super) const ID: &str = "heat-map";
 pub(super) const TITLE: &str = "Heat map of waits";
+/// What the links call it, which have one line.
+pub(super) const IN_SHORT: &str = "Heat map";
 
 /// Marks on the axis of time.
 const MARKS: u64 = 7;

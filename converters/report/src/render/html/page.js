@@ -12,6 +12,48 @@
       return sign * (v - w);
     };
   }
+  // Of long tables so many rows are shown at first, and so many more at a time. The others
+  // stay in the page: they are sorted, filtered and copied like all.
+  const STEP = 100;
+  // On a narrow screen a row is a card, where each value has its column's name.
+  function nameCells(body, heads) {
+    const cells = body.rows[0].cells;
+    if (cells.length < 2 || cells[1].dataset.name) return;
+    [...cells].forEach((cell, at) => {
+      if (at && heads[at]) cell.dataset.name = heads[at].textContent;
+    });
+  }
+  const stepped = new Map();
+  function makeSteps(table) {
+    const [line, words, button] = ['p', 'span', 'button'].map(tag => document.createElement(tag));
+    line.className = 'none more';
+    button.type = 'button';
+    button.textContent = 'Show ' + STEP + ' more';
+    button.setAttribute('aria-label', button.textContent + ' rows: ' + table.caption.textContent);
+    line.append(words, ' ', button);
+    table.parentElement.after(line);
+    const of = { line, words, limit: STEP, heads: [...table.tHead.rows[0].cells] };
+    button.addEventListener('click', () => {
+      of.limit += STEP;
+      showSteps(table);
+      if (line.hidden) table.parentElement.focus({ preventScroll: true });
+    });
+    stepped.set(table, of);
+  }
+  function showSteps(table) {
+    const of = stepped.get(table);
+    if (!of) return;
+    let shown = 0;
+    for (const body of table.tBodies) {
+      if (body.hidden) continue;
+      shown += 1;
+      const isLater = shown > of.limit;
+      body.classList.toggle('later', isLater);
+      if (!isLater) nameCells(body, of.heads);
+    }
+    of.line.hidden = shown <= of.limit;
+    of.words.textContent = (shown - of.limit).toLocaleString('en') + ' more rows in this page.';
+  }
   for (const table of tables) {
     const original = [...table.tBodies];
     const heads = [...table.tHead.rows[0].cells];
@@ -27,14 +69,11 @@
         const sign = next === 'ascending' ? 1 : -1;
         const order = next ? [...original].sort(compare(column, numbers, sign)) : original;
         table.append(...order);
+        showSteps(table);
       });
     });
-    // On a narrow screen a row is a card, where each value has its column's name.
-    for (const body of original) {
-      [...body.rows[0].cells].forEach((cell, at) => {
-        if (at && heads[at]) cell.dataset.name = heads[at].textContent;
-      });
-    }
+    if (original.length > STEP) makeSteps(table);
+    else original.forEach(body => nameCells(body, heads));
   }
 
   // Copying: the rows that are shown, in their order, with tabs between the cells.
@@ -89,9 +128,11 @@
     body.querySelector('.open').setAttribute('aria-expanded', open);
   }
   const opening = bodies.filter(body => body.classList.contains('opens'));
-  for (const body of opening) {
-    body.rows[0].addEventListener('click', () => {
-      if (getSelection().isCollapsed) unfold(body, !body.classList.contains('unfolded'));
+  for (const table of tables) {
+    table.addEventListener('click', event => {
+      const row = event.target.closest('tbody.opens > tr:first-child');
+      if (!row || !getSelection().isCollapsed) return;
+      unfold(row.parentElement, !row.parentElement.classList.contains('unfolded'));
     });
   }
   const frames = all('.tree .frame');

@@ -7,6 +7,8 @@ use crate::{
 };
 use std::fmt::{self, Write};
 
+/// Of a longer table the script shows so many rows at first.
+const STEP: usize = 100;
 /// What is not longer stays in one line.
 const WORD: usize = 16;
 
@@ -37,8 +39,8 @@ pub(super) fn write(page: &mut String, table: &Table, section: &str) -> fmt::Res
         write!(page, "<th scope=col{class}{of}{help}><button type=button>{name}</button></th>")?;
     }
     writeln!(page, "</tr></thead>")?;
-    for row in &table.rows {
-        self::row(page, &columns, row)?;
+    for (nth, row) in table.rows.iter().enumerate() {
+        self::row(page, &columns, row, class_of(nth, !row.details.is_empty()))?;
     }
     writeln!(page, "</table></div>")?;
     if table.left_out > 0 { left_out(page, table) } else { Ok(()) }
@@ -95,11 +97,21 @@ fn columns(table: &Table) -> Vec<Column> {
         .collect()
 }
 
+/// The class of a row, which stays in the page until the script shows it.
+pub(super) fn class_of(nth: usize, opens: bool) -> &'static str {
+    match (nth < STEP, opens) {
+        (true, true) => " class=opens",
+        (true, false) => "",
+        (false, true) => " class=\"opens later\"",
+        (false, false) => " class=later",
+    }
+}
+
 /// A row and what stands below it are a body of their own, so that they stay
 /// together.
-fn row(page: &mut String, columns: &[Column], row: &Row) -> fmt::Result {
+fn row(page: &mut String, columns: &[Column], row: &Row, class: &str) -> fmt::Result {
     let opens = !row.details.is_empty();
-    write!(page, "<tbody{}><tr>", if opens { " class=opens" } else { "" })?;
+    write!(page, "<tbody{class}><tr>")?;
     for (at, column) in columns.iter().enumerate() {
         let cell = row.cells.get(column.at).unwrap_or(&TableCell::Unknown);
         let text = shown(cell);

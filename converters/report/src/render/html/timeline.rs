@@ -3,7 +3,7 @@
 
 use super::{
     escape::{escape, names},
-    table::begin,
+    table::{begin, class_of},
 };
 use crate::{clock, render::heat, view::Timeline};
 use std::fmt::{self, Write};
@@ -37,8 +37,9 @@ pub(super) fn write(page: &mut String, timeline: &Timeline) -> fmt::Result {
         page,
         "</th><th scope=col class=n><button type=button>sum</button></th></tr></thead>"
     )?;
-    for (name, values) in &timeline.rows {
-        write!(page, "<tbody><tr><th scope=row>{}</th><td class=time>", names(name))?;
+    for (nth, (name, values)) in timeline.rows.iter().enumerate() {
+        let class = class_of(nth, false);
+        write!(page, "<tbody{class}><tr><th scope=row>{}</th><td class=time>", names(name))?;
         strip(page, timeline, values, boxes, most)?;
         // What the boxes add up to stands beside them, in words.
         let sum = values.iter().fold(0u64, |sum, value| sum.saturating_add(*value));

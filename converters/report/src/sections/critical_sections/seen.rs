@@ -89,8 +89,24 @@ pub(super) fn seen(findings: &Findings<'_>) -> Vec<SeenHold> {
 /// Where it was; `None` where all that is known is where it has taken the lock, which it had
 /// to wait for.
 pub(crate) fn meanwhile(profile: &Profile, row: &BlameRow) -> Option<String> {
-    let innermost = names::frame(profile, profile.frames_of(row.stack).next()?);
-    (row.above != 0 || !names::is_machinery(&innermost)).then_some(innermost)
+    let mut frames = profile.frames_of(row.stack).map(|at| names::frame(profile, at));
+    match row.above {
+        0 => frames.next().filter(|innermost| !names::is_machinery(innermost)),
+        above => called(frames.take(above as usize)),
+    }
+}
+
+/// What was called, innermost first: where a thread parks, that is what it waits in, such as a
+/// queue's `take`, not that it parks.
+fn called(frames: impl Iterator<Item = String>) -> Option<String> {
+    let mut frames = frames.peekable();
+    let mut innermost = frames.next()?;
+    while names::is_machinery(&innermost)
+        && let Some(outer) = frames.next_if(|outer| names::is_machinery(outer))
+    {
+        innermost = outer;
+    }
+    Some(innermost)
 }
 
 fn hold(findings: &Findings<'_>, key: SeenHoldKey, sums: LookSums) -> SeenHold {
@@ -103,4 +119,21 @@ fn hold(findings: &Findings<'_>, key: SeenHoldKey, sums: LookSums) -> SeenHold {
     let meanwhile = most.into_iter().map(does).collect();
     let lock = LockRef { id: 0, ..findings.groups.lock_ref(group) };
     SeenHold { place, lock, kind: kind.name(), looks, wait_ns, meanwhile }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_parks_is_in_what_it_waits_for() {
+        let of = |frames: &[&str]| called(frames.iter().map(|&frame| frame.to_owned()));
+        let parks =
+            ["jdk.internal.misc.Unsafe.park", "java.util.concurrent.locks.LockSupport.park"];
+        let take = "java.util.concurrent.LinkedBlockingQueue.take";
+        assert_eq!(of(&[&parks[..], &[take, "a.Store.next"]].concat()).as_deref(), Some(take));
+        assert_eq!(of(&parks).as_deref(), Some(parks[1]), "the lock's owner itself parks");
+        assert_eq!(of(&["a.Disk.write", parks[0]]).as_deref(), Some("a.Disk.write"));
+        assert_eq!(of(&[]), None);
+    }
 }

@@ -138,6 +138,9 @@ pub struct GuiltyLock {
     /// those that the agent looked at. Empty if it looked at none, or if that is where the lock
     /// was taken.
     pub meanwhile: String,
+    /// The innermost frame of the program's own code between that and where the lock was taken,
+    /// and after ` < ` what of it called that one. Empty if there is none, or none is known.
+    pub meanwhile_own: String,
     /// The share of the wait in which it was there.
     pub meanwhile_share: f64,
     /// How many such looks there were.
@@ -356,6 +359,11 @@ fn own_above<'b>(
     }
 }
 
+/// `com.acme.Foo.bar` of `com.acme.Foo.bar(Foo.java:12)`.
+fn of_code(frame: &str) -> String {
+    frame.split('(').next().map(str::to_owned).unwrap_or_default()
+}
+
 /// Whether threads of a group wait for a lock, or virtual threads do, which have many names.
 fn is_among_waiters(findings: &Findings<'_>, group: u32, holders: &str) -> bool {
     let profile = findings.profile();
@@ -445,12 +453,21 @@ impl GuiltyLock {
         let there = blames.filter(is_there);
         let all_ns = there.clone().fold(0, |sum: u64, it| sum.saturating_add(it.blamed_ns));
         let innermost =
-            |it: &BlameRow| Some((critical_sections::meanwhile(profile, it)?, it.blamed_ns));
-        let of_code = |frame: &str| frame.split('(').next().map(str::to_owned).unwrap_or_default();
-        let most = hottest(there.filter_map(innermost).map(|(frame, ns)| (of_code(&frame), ns)));
-        if let Some((frame, ns)) = most.filter(|(frame, _)| *frame != of_code(holder)) {
-            (self.meanwhile, self.meanwhile_share) = (frame, share(ns, all_ns));
-        }
+            |it: &'b BlameRow| Some((of_code(&critical_sections::meanwhile(profile, it)?), it));
+        let seen: Vec<(String, &BlameRow)> = there.filter_map(innermost).collect();
+        let most = hottest(seen.iter().map(|(frame, it)| (frame.clone(), it.blamed_ns)));
+        let Some((frame, ns)) = most.filter(|(frame, _)| *frame != of_code(holder)) else { return };
+        let own = |it: &BlameRow| {
+            let frames = names::stack(profile, it.stack);
+            let called = frames.get(..it.above as usize).unwrap_or_default();
+            let own = findings.program.place(called)?;
+            let methods: Vec<String> = own.split(" < ").map(of_code).collect();
+            Some((methods.join(" < "), it.blamed_ns))
+        };
+        let there = seen.iter().filter(|(at, _)| *at == frame);
+        let own = hottest(there.filter_map(|(_, it)| own(it))).map(|(own, _)| own);
+        self.meanwhile_own = own.filter(|own| *own != frame).unwrap_or_default();
+        (self.meanwhile, self.meanwhile_share) = (frame, share(ns, all_ns));
     }
 
     fn add_holds(&mut self, holds: &Holds, traced_ns: u64) {

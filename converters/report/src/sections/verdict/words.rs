@@ -329,7 +329,12 @@ fn label(lock: &LockRef, objects: u64, short: &ShortNames) -> String {
         Some(_) => String::new(),
         None => lock.identity(),
     };
-    let label = name(&lock_called(called, short.class(class), &identity));
+    // Of many names that it has, the first one: all of them would be cut to pieces.
+    let called = match called.split_once(", ") {
+        Some((first, _)) if called.len() > NAME / 2 => format!("{first}, …"),
+        _ => called.to_owned(),
+    };
+    let label = name(&lock_called(&called, short.class(class), &identity));
     match objects {
         0 | 1 => label,
         objects => format!("{label}, {} objects,", thousands(objects)),
@@ -355,6 +360,9 @@ mod tests {
         assert_eq!(label(&lock("Cache.lock", "a.b.Sync", 7), 1), "Cache.lock (Sync#7)");
         assert_eq!(label(&lock("", "a.Account", 0), 12), "Account, 12 objects,");
         assert_eq!(label(&lock("", "a.b.Foo.class", 2), 1), "Foo.class");
+        let many =
+            lock("a lock in Zip.entry, a lock in Zip.stream, Zip.this in Zip.read", "a.Zip", 2);
+        assert_eq!(label(&many, 1), "a lock in Zip.entry, … (Zip#2)");
         let initialization = lock("initialization of a.b.Foo", "int[]", 3);
         assert_eq!(label(&initialization, 1), "initialization of Foo");
     }

@@ -2,7 +2,7 @@
 
 use super::{
     super::{Cause, GuiltyLock, KnownBy, machine::Machine},
-    method, name,
+    both, method, name,
 };
 use crate::{
     Findings,
@@ -47,17 +47,27 @@ pub(super) fn certainty(lock: &GuiltyLock, findings: &Findings<'_>) -> String {
             format!(" Holds are estimated: {held} ± {}.", duration(error_ns))
         }
     };
-    format!("Waits are {exact} {waits}, mean {mean}{holder}{held}")
+    format!("Its waits are {exact} {waits}, mean {mean}{holder}{held}")
+}
+
+/// Where the owner was, and from where in the program.
+fn meanwhile(lock: &GuiltyLock, short: &ShortNames) -> String {
+    let (there, own) = (method(&lock.meanwhile, short), both(&lock.meanwhile_own, short));
+    if own.is_empty() {
+        there
+    } else {
+        format!("{there}, called from {},", own.trim_end_matches(','))
+    }
 }
 
 /// What the owners did that were asked.
 fn asked(lock: &GuiltyLock, short: &ShortNames) -> String {
     let looks = counted(lock.answers, "look");
     if lock.meanwhile.is_empty() || lock.meanwhile_share < MEANWHILE {
-        return format!(". Holders: {looks}.");
+        return format!(". What holders do is known from {looks}.");
     }
-    let (there, share) = (method(&lock.meanwhile, short), percent(lock.meanwhile_share));
-    format!(". Holders: {looks}: there {share} in {there}.")
+    let (there, share) = (meanwhile(lock, short), percent(lock.meanwhile_share));
+    format!(". By {looks}, its holder is in {there} for {share} of the time.")
 }
 
 /// What to do where nobody is known to hold it.
@@ -152,7 +162,7 @@ pub(super) fn advice(lock: &GuiltyLock, machine: &Machine, short: &ShortNames) -
             "→ Do less while the class is initialized; it is waited for only once.".to_owned()
         }
         Cause::Unknown if lock.meanwhile_share >= 0.5 => {
-            let (there, share) = (method(&lock.meanwhile, short), percent(lock.meanwhile_share));
+            let (there, share) = (meanwhile(lock, short), percent(lock.meanwhile_share));
             format!("→ Hold it for less time: {place} is in {there} for {share} of it.")
         }
         Cause::Unknown if lock.holder_known_by == KnownBy::Unknown => of_unheld(lock, short),

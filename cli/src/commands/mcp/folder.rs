@@ -1,0 +1,76 @@
+//! The folder that assistants may read.
+
+use crate::outcome::Failure;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// A folder without links in its path.
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// The folder at a path.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn open(path: &Path) -> Result<Folder, Failure> {
+        let found = path.canonicalize().map_err(|error| (path, error.to_string()));
+        let found = found.and_then(|found| match found.is_dir() {
+            true => Ok(found),
+            false => Err((path, "it is no folder".to_owned())),
+        });
+        match found {
+            Ok(path) => Ok(Folder { path }),
+            Err((path, reason)) => Err(Failure::Usage(format!(
+                "--folder {}: {reason}; give a folder that is there",
+                path.display()
+            ))),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A file or a folder in it, by a path that begins here or is absolute. Whatever is read
+    /// together with it, as the other files of a log that rotates are, must be here as well.
+    ///
+    /// # Errors
+    /// Why it may not be read: in words for the assistant.
+    pub fn inside(&self, name: &str) -> Result<PathBuf, String> {
+        let path = self.path.join(name);
+        let found = path.canonicalize().map_err(|error| format!("{name}: {error}"))?;
+        if !found.starts_with(&self.path) {
+            return Err(format!("{name}: only what is in {} is read", self.path.display()));
+        }
+        let beside = match found.is_dir() {
+            true => entries(&found, "")?,
+            false => {
+                let file = found.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                entries(found.parent().unwrap_or(&self.path), &format!("{file}."))?
+            }
+        };
+        for other in beside {
+            // What is gone by now is not read either.
+            if other.canonicalize().is_ok_and(|it| !it.starts_with(&self.path)) {
+                let other = other.display();
+                return Err(format!("{name}: {other} leads out of {}", self.path.display()));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// What a folder has whose names begin in a way.
+fn entries(folder: &Path, begin: &str) -> Result<Vec<PathBuf>, String> {
+    let all = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let named = all.flatten().map(|entry| entry.path());
+    let begins = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(begin))
+    };
+    Ok(named.filter(begins).collect())
+}
