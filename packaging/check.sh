@@ -4,7 +4,7 @@
 #
 #   packaging/check.sh [KIND...]
 #
-# Kinds: binaries tarballs debs wheels image crates maven gradle jmh junit spring old_glibc;
+# Kinds: binaries tarballs debs wheels image crates maven gradle jmh junit otel spring old_glibc;
 # without one, all. As root, and with the JDK that DIST_JDK names (17). Prints a line for each thing that
 # was tried.
 set -eu
@@ -444,7 +444,68 @@ done
 python3 -c 'import ensurepip' 2>/dev/null || fail "please install python3-venv"
 [ -x "$java" ] || fail "no $java; run tests/setup/jdks.sh"
 [ -d "$classes" ] || fail "no classes; run tests/setup/java-classes.sh"
-[ $# -gt 0 ] || set -- binaries tarballs debs wheels image crates maven gradle jmh junit spring old_glibc
+# Runs the shop with these flags of the JVM, and asks it.
+with_shop() { # what is asked, flags...
+    local what=$1 port
+    shift
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    env -i "$java" "$@" -Dotel.traces.exporter=none -Dotel.metrics.exporter=none -Dotel.logs.exporter=none \
+        -cp "$empty/otel/target/classes:$empty/otel/target/dependency/*" check.Shop "--server.port=$port" \
+        >"$empty/said" 2>&1 &
+    jvm=$!
+    python3 "$root/packaging/otel-check/judge.py" "$what" "http://127.0.0.1:$port" ||
+        fail "otel: $(cat "$empty/said")"
+    end_bank
+}
+
+# A service of Spring Boot with OpenTelemetry's agent and Tyrion's extension.
+check_otel() {
+    local project=$empty/otel log=$empty/otel.log plain traced tyrion=$stage/x86_64/bin/tyrion
+    cp -r "$root/packaging/otel-check/service" "$project"
+    mvn -q -B -f "$project" -Dmaven.repo.local="$empty/m2" "-Dtyrion.version=$version" \
+        "-Dtyrion.repository=file://$dist/maven" compile dependency:copy-dependencies \
+        >"$empty/said" 2>&1 || fail "otel: $(cat "$empty/said")"
+    mv "$project"/target/dependency/{opentelemetry-javaagent,tyrion-otel}-*.jar "$project"
+    local otel=("-javaagent:$(echo "$project"/opentelemetry-javaagent-*.jar)")
+    local extension
+    extension="-Dotel.javaagent.extensions=$(echo "$project"/tyrion-otel-*.jar)"
+    local agent="-agentpath:$stage/x86_64/lib/tyrion/glibc/libtyrion_agent.so=file"
+    with_shop requests "$agent=$log" "${otel[@]}" "$extension"
+    python3 "$root/packaging/otel-check/judge.py" report "$tyrion" "$log" || fail "otel: the report"
+    ok "otel: requests wait for an import, each with its span"
+    plain=$(with_shop time "$agent=$empty/plain.log" "${otel[@]}")
+    traced=$(with_shop time "$agent=$empty/traced.log" "${otel[@]}" "$extension")
+    ok "otel: a request takes $plain µs, with the extension $traced µs"
+    check_links "$tyrion" "$log"
+}
+
+# The Collector takes the links, where it has been built (tests/setup/collector.sh).
+check_links() { # tyrion, log
+    local collector=$root/target/collector/collector port span pid
+    [ -x "$collector" ] || return 0
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    cat >"$empty/collector.yaml" <<END
+receivers: {otlp: {protocols: {http: {endpoint: "127.0.0.1:$port"}}}}
+exporters: {debug: {verbosity: detailed, use_internal_logger: false, output_paths: [stdout]}}
+service:
+  telemetry: {metrics: {level: none}}
+  pipelines: {profiles: {receivers: [otlp], exporters: [debug]}}
+END
+    "$collector" "--config=$empty/collector.yaml" --feature-gates=service.profilesSupport \
+        >"$empty/printed" 2>"$empty/told" &
+    pid=$!
+    "$1" convert --to otlp -o "$empty/otlp" "$2" || fail "otel: convert"
+    curl -sS --retry 20 --retry-connrefused --retry-delay 1 -H 'Content-Type: application/x-protobuf' \
+        --data-binary "@$empty/otlp" "http://127.0.0.1:$port/v1development/profiles" >/dev/null ||
+        fail "otel: $(cat "$empty/told")"
+    kill "$pid"
+    wait "$pid" || true
+    span=$("$1" dump --json "$2" | sed -n 's/.*"span_id":"\([0-9a-f]*\)".*/\1/p' | head -1)
+    grep -q "$span" "$empty/printed" || fail "otel: the Collector does not print $span"
+    ok "otel: the Collector has profiles with links to spans"
+}
+
+[ $# -gt 0 ] || set -- binaries tarballs debs wheels image crates maven gradle jmh junit otel spring old_glibc
 for kind in "$@"; do
     "check_$kind"
 done

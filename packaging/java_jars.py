@@ -3,6 +3,7 @@
 packaging/java_jars.py OUT PLATFORM=LIBRARY...      tyrion-agent.jar, with these libraries
 packaging/java_jars.py OUT jmh                      tyrion-jmh.jar
 packaging/java_jars.py OUT junit                    tyrion-junit.jar
+packaging/java_jars.py OUT otel                     tyrion-otel.jar
 packaging/java_jars.py OUT spring                   tyrion-spring-boot-starter.jar
 
 A platform is such as x86_64-glibc. Tests make jars with the library that they have built;
@@ -40,6 +41,8 @@ UNDER_SPRING = ["org.springframework.boot:spring-boot:3.5.0",
                 "org.springframework:spring-core:6.2.7",
                 "io.micrometer:micrometer-core:1.15.0"]
 SPRING_JAVA = 17
+OTEL = [f"io.opentelemetry:opentelemetry-{name}:1.51.0" for name in [
+    "api", "context", "sdk-common", "sdk-trace", "sdk-extension-autoconfigure-spi"]]
 API = ROOT / "agent/java/tyrion-api.jar"
 
 
@@ -131,8 +134,18 @@ def spring_jar():
     return jar(manifest, files | resources("spring"))
 
 
+def otel_jar():
+    """tyrion-otel.jar."""
+    files = compiled("otel", map(library, OTEL))
+    manifest = {
+        "Automatic-Module-Name": "tyrion.otel",
+        "Implementation-Title": "Tyrion's extension for OpenTelemetry",
+    }
+    return jar(manifest, files | resources("otel"))
+
+
 # By the names of their sources' folders.
-OTHERS = {"jmh": jmh_jar, "junit": junit_jar, "spring": spring_jar}
+OTHERS = {"jmh": jmh_jar, "junit": junit_jar, "otel": otel_jar, "spring": spring_jar}
 
 if __name__ == "__main__":
     out, *what = sys.argv[1:]

@@ -61,6 +61,10 @@ ARTIFACTS = [
         "Meters of locks, and an actuator endpoint, by Tyrion, a lock profiler for the JVM.",
         java_jars.sources("spring"), java_jars.spring_jar, ["tyrion-agent", "tyrion-api"],
         java_jars.SPRING, java_jars.UNDER_SPRING, java_jars.SPRING_JAVA),
+    Artifact(
+        "tyrion-otel", "Tyrion's extension for OpenTelemetry",
+        "Tells Tyrion, a lock profiler for the JVM, in which spans of OpenTelemetry threads wait for locks.",
+        java_jars.sources("otel"), java_jars.otel_jar, (), java_jars.OTEL),
 ]
 
 

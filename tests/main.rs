@@ -44,6 +44,7 @@ mod metrics;
 mod mishaps;
 mod mode_changes;
 mod options;
+mod otel;
 mod other_tools;
 mod outcomes;
 mod outputs;

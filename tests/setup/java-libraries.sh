@@ -31,3 +31,6 @@ get org.apiguardian:apiguardian-api:1.1.2
 # JUnit 5 and 6, each whole.
 get org.junit.platform:junit-platform-console-standalone:1.11.4
 get org.junit.platform:junit-platform-console-standalone:6.0.0
+for part in api context sdk sdk-common sdk-trace sdk-extension-autoconfigure-spi; do
+    get io.opentelemetry:opentelemetry-$part:1.51.0
+done

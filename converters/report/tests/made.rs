@@ -9,12 +9,13 @@ pub fn root() -> PathBuf {
 }
 
 /// The type of each section's answer, which is in the file of that section.
-const ANSWERS: [(&str, &str); 18] = [
+const ANSWERS: [(&str, &str); 19] = [
     ("verdict", "Verdict"),
     ("dumps", "DumpFindings"),
     ("overview", "Overview"),
     ("contended", "Contended"),
     ("blockers", "Blockers"),
+    ("operations", "Operations"),
     ("wait-chains", "WaitChains"),
     ("wakers", "Wakers"),
     ("withheld", "WithheldWaits"),

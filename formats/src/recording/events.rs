@@ -9,6 +9,7 @@ use crate::damage::{Damage, Fault};
 use std::sync::Arc;
 use tyrion_wire::{
     event::{self, Note, Record, WaitRecord, usual_wait},
+    span::Span,
     trace::HoldsIter,
     wake::Wake,
 };
@@ -25,18 +26,34 @@ pub struct Events<'a> {
     now_ns: u64,
     /// What is left of a record that has many.
     holds: HoldsIter<'a>,
+    /// The trace of the last record that names one.
+    trace: [u64; 2],
     log: &'a Arc<str>,
     chunk: ChunkRef,
     torn: bool,
     /// What alone is given, if not all is.
     groups: Option<&'a Groups>,
+    /// Whether the last record was of these.
+    has_last: bool,
 }
 
 impl<'a> Events<'a> {
     pub(crate) fn new(bytes: &'a [u8], chunk: ChunkRef, log: &'a Arc<str>) -> Events<'a> {
         let (thread, now_ns) = (chunk.thread, chunk.first_ns);
         let holds = HoldsIter::default();
-        Events { bytes, at: 0, thread, now_ns, holds, log, chunk, torn: false, groups: None }
+        Events {
+            bytes,
+            at: 0,
+            thread,
+            now_ns,
+            holds,
+            trace: [0; 2],
+            log,
+            chunk,
+            torn: false,
+            groups: None,
+            has_last: false,
+        }
     }
 
     /// Only what belongs to these groups, if there are some.
@@ -167,6 +184,14 @@ impl<'a> Events<'a> {
         Entry::Note(Noted { thread: self.thread, at_ns: self.now_ns, record })
     }
 
+    /// The span with its trace, which may be that of the one before.
+    fn with_trace(&mut self, span: Span) -> Span {
+        if span.trace != [0; 2] {
+            self.trace = span.trace;
+        }
+        Span { trace: self.trace, ..span }
+    }
+
     #[inline]
     fn visit_holds(&mut self, mut take: impl FnMut(Entry<'a>)) {
         while let Some(entry) = self.next_hold() {
@@ -179,7 +204,13 @@ impl<'a> Events<'a> {
         let Some(groups) = self.groups else { return self.next_of_all() };
         loop {
             let entry = self.next_of_all()?;
-            if groups.has(&entry) {
+            let has = match &entry {
+                // It belongs to the record before.
+                Entry::Note(Noted { record: Note::Span(_), .. }) => self.has_last,
+                _ => groups.has(&entry),
+            };
+            self.has_last = has;
+            if has {
                 return Some(entry);
             }
         }
@@ -213,6 +244,7 @@ impl<'a> Events<'a> {
                         None => continue,
                     }
                 }
+                Record::Note(Note::Span(span)) => Note::Span(self.with_trace(span)),
                 Record::Note(note) => note,
                 Record::Unknown(_) => continue,
             };

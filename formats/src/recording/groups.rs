@@ -80,6 +80,9 @@ impl Groups {
                 Note::Snapshot(snapshot) => self.has_stack(snapshot.stack),
                 Note::Wake(wake) => self.has_site(wake.site),
                 Note::Holder(holder) => self.has_site(holder.site),
+                Note::Operation(operation) => self.has_site(operation.site),
+                // That of a record that is asked for, or not.
+                Note::Span(_) => true,
             },
         }
     }
@@ -149,6 +152,7 @@ mod tests {
             thread,
             site,
             owner: 0,
+            group: 0,
             first_ns: 0,
             last_ns: sum_ns,
             count: 1,
