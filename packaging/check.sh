@@ -4,8 +4,8 @@
 #
 #   packaging/check.sh [KIND...]
 #
-# Kinds: binaries tarballs debs wheels image web crates maven gradle jmh old_glibc; without one,
-# all. As root, and with the JDK that DIST_JDK names (17). Prints a line for each thing that
+# Kinds: binaries tarballs debs wheels image web crates maven gradle jmh junit otel spring old_glibc;
+# without one, all. As root, and with the JDK that DIST_JDK names (17). Prints a line for each thing that
 # was tried.
 set -eu
 
@@ -421,6 +421,39 @@ check_jmh() {
     ok "jmh: records without the command, too"
 }
 
+# By Surefire, with JUnit 5 and 6: the answers are the tests' names.
+check_junit() {
+    local junit project
+    for junit in 5.11.4 6.0.0; do
+        project=$empty/junit-$junit
+        cp -r "$root/packaging/junit-check" "$project"
+        mkdir -p "$project/src/test/java"
+        cp -r "$root/testdata/junit/tested" "$project/src/test/java"
+        mvn -q -B -f "$project" -Dmaven.repo.local="$empty/m2" "-Dtyrion.version=$version" \
+            "-Dtyrion.repository=file://$dist/maven" "-Djunit.version=$junit" \
+            "-Dtyrion.command=$stage/x86_64/bin/tyrion" -Dmaven.test.failure.ignore=true test \
+            >"$empty/said" 2>&1 || fail "junit $junit: $(cat "$empty/said")"
+        python3 "$project/judge.py" "$project/target/surefire-reports" ||
+            fail "junit $junit: $(cat "$empty/said")"
+        ok "junit $junit: tests fail for what their threads wait for, and only those"
+    done
+}
+
+check_spring() {
+    local boot project
+    for boot in 3.5.0 4.0.0; do
+        project=$empty/spring-$boot
+        cp -r "$root/packaging/spring-check" "$project"
+        mvn -q -B -f "$project" -Dmaven.repo.local="$empty/m2" "-Dtyrion.version=$version" \
+            "-Dtyrion.repository=file://$dist/maven" "-Dspring.boot=$boot" compile \
+            dependency:copy-dependencies >"$empty/said" 2>&1 ||
+            fail "spring $boot: $(cat "$empty/said")"
+        alone python3 "$project/judge.py" "$java" "$stage/x86_64/bin/tyrion" "$project/target" ||
+            fail "spring $boot"
+        ok "spring $boot: the endpoint, its switch and the meters say what they must"
+    done
+}
+
 [ "$(id -u)" = 0 ] || fail "only root can install into an empty root: run it as root"
 for command in chroot dpkg mvn objcopy python3 readelf unshare unzip; do
     command -v "$command" >/dev/null || fail "please install $command"
@@ -428,7 +461,68 @@ done
 python3 -c 'import ensurepip' 2>/dev/null || fail "please install python3-venv"
 [ -x "$java" ] || fail "no $java; run tests/setup/jdks.sh"
 [ -d "$classes" ] || fail "no classes; run tests/setup/java-classes.sh"
-[ $# -gt 0 ] || set -- binaries tarballs debs wheels image web crates maven gradle jmh old_glibc
+# Runs the shop with these flags of the JVM, and asks it.
+with_shop() { # what is asked, flags...
+    local what=$1 port
+    shift
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    env -i "$java" "$@" -Dotel.traces.exporter=none -Dotel.metrics.exporter=none -Dotel.logs.exporter=none \
+        -cp "$empty/otel/target/classes:$empty/otel/target/dependency/*" check.Shop "--server.port=$port" \
+        >"$empty/said" 2>&1 &
+    jvm=$!
+    python3 "$root/packaging/otel-check/judge.py" "$what" "http://127.0.0.1:$port" ||
+        fail "otel: $(cat "$empty/said")"
+    end_bank
+}
+
+# A service of Spring Boot with OpenTelemetry's agent and Tyrion's extension.
+check_otel() {
+    local project=$empty/otel log=$empty/otel.log plain traced tyrion=$stage/x86_64/bin/tyrion
+    cp -r "$root/packaging/otel-check/service" "$project"
+    mvn -q -B -f "$project" -Dmaven.repo.local="$empty/m2" "-Dtyrion.version=$version" \
+        "-Dtyrion.repository=file://$dist/maven" compile dependency:copy-dependencies \
+        >"$empty/said" 2>&1 || fail "otel: $(cat "$empty/said")"
+    mv "$project"/target/dependency/{opentelemetry-javaagent,tyrion-otel}-*.jar "$project"
+    local otel=("-javaagent:$(echo "$project"/opentelemetry-javaagent-*.jar)")
+    local extension
+    extension="-Dotel.javaagent.extensions=$(echo "$project"/tyrion-otel-*.jar)"
+    local agent="-agentpath:$stage/x86_64/lib/tyrion/glibc/libtyrion_agent.so=file"
+    with_shop requests "$agent=$log" "${otel[@]}" "$extension"
+    python3 "$root/packaging/otel-check/judge.py" report "$tyrion" "$log" || fail "otel: the report"
+    ok "otel: requests wait for an import, each with its span"
+    plain=$(with_shop time "$agent=$empty/plain.log" "${otel[@]}")
+    traced=$(with_shop time "$agent=$empty/traced.log" "${otel[@]}" "$extension")
+    ok "otel: a request takes $plain µs, with the extension $traced µs"
+    check_links "$tyrion" "$log"
+}
+
+# The Collector takes the links, where it has been built (tests/setup/collector.sh).
+check_links() { # tyrion, log
+    local collector=$root/target/collector/collector port span pid
+    [ -x "$collector" ] || return 0
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    cat >"$empty/collector.yaml" <<END
+receivers: {otlp: {protocols: {http: {endpoint: "127.0.0.1:$port"}}}}
+exporters: {debug: {verbosity: detailed, use_internal_logger: false, output_paths: [stdout]}}
+service:
+  telemetry: {metrics: {level: none}}
+  pipelines: {profiles: {receivers: [otlp], exporters: [debug]}}
+END
+    "$collector" "--config=$empty/collector.yaml" --feature-gates=service.profilesSupport \
+        >"$empty/printed" 2>"$empty/told" &
+    pid=$!
+    "$1" convert --to otlp -o "$empty/otlp" "$2" || fail "otel: convert"
+    curl -sS --retry 20 --retry-connrefused --retry-delay 1 -H 'Content-Type: application/x-protobuf' \
+        --data-binary "@$empty/otlp" "http://127.0.0.1:$port/v1development/profiles" >/dev/null ||
+        fail "otel: $(cat "$empty/told")"
+    kill "$pid"
+    wait "$pid" || true
+    span=$("$1" dump --json "$2" | sed -n 's/.*"span_id":"\([0-9a-f]*\)".*/\1/p' | head -1)
+    grep -q "$span" "$empty/printed" || fail "otel: the Collector does not print $span"
+    ok "otel: the Collector has profiles with links to spans"
+}
+
+[ $# -gt 0 ] || set -- binaries tarballs debs wheels image web crates maven gradle jmh junit otel spring old_glibc
 for kind in "$@"; do
     "check_$kind"
 done

@@ -18,11 +18,14 @@ URL = "https://github.com/tyrion-profiler/tyrion"
 class Artifact:
     """One of them: what it is, where its sources are, and its jar."""
 
-    def __init__(self, name, title, description, sources, content, uses=(), compiled_with=()):
+    def __init__(self, name, title, description, sources, content, uses=(), compiled_with=(),
+                 under=(), java=java_jars.JAVA):
         self.name, self.title, self.description = name, title, description
         self.sources, self.content = sources, content
         # Artifacts of ours that come with it, and libraries that whoever uses it has.
         self.uses, self.compiled_with = uses, compiled_with
+        # What those bring, and for which Java it is.
+        self.under, self.java = under, java
 
 
 def agent_jar():
@@ -48,6 +51,20 @@ ARTIFACTS = [
         "tyrion-jmh", "Tyrion's profiler for JMH",
         "Tells what locks cost a benchmark of JMH, by Tyrion, a lock profiler for the JVM.",
         java_jars.sources("jmh"), java_jars.jmh_jar, ["tyrion-agent"], [java_jars.JMH]),
+    Artifact(
+        "tyrion-junit", "Tyrion's extension for JUnit",
+        "Tests fail when threads wait for locks, or could deadlock, by Tyrion, a lock profiler for the JVM.",
+        java_jars.sources("junit"), java_jars.junit_jar, ["tyrion-agent", "tyrion-api"],
+        java_jars.JUNIT, java_jars.UNDER_JUNIT),
+    Artifact(
+        "tyrion-spring-boot-starter", "Tyrion's starter for Spring Boot",
+        "Meters of locks, and an actuator endpoint, by Tyrion, a lock profiler for the JVM.",
+        java_jars.sources("spring"), java_jars.spring_jar, ["tyrion-agent", "tyrion-api"],
+        java_jars.SPRING, java_jars.UNDER_SPRING, java_jars.SPRING_JAVA),
+    Artifact(
+        "tyrion-otel", "Tyrion's extension for OpenTelemetry",
+        "Tells Tyrion, a lock profiler for the JVM, in which spans of OpenTelemetry threads wait for locks.",
+        java_jars.sources("otel"), java_jars.otel_jar, (), java_jars.OTEL),
 ]
 
 
@@ -93,10 +110,11 @@ def files_of(folder):
 
 def javadoc(artifact, folder):
     sources = sorted(str(path) for path in artifact.sources.rglob("*.java"))
-    libraries = [java_jars.library(coordinates) for coordinates in artifact.compiled_with]
+    others = [*artifact.compiled_with, *artifact.under]
+    libraries = [java_jars.API, *map(java_jars.library, others)]
     subprocess.run(
-        [JDK / "javadoc", "-quiet", "-notimestamp", "-Xdoclint:all", "-Werror", "--release", "8",
-         "-encoding", "UTF-8", "-charset", "UTF-8", "-windowtitle", artifact.title,
+        [JDK / "javadoc", "-quiet", "-notimestamp", "-Xdoclint:all", "-Werror",
+         "--release", str(artifact.java), "-encoding", "UTF-8", "-charset", "UTF-8", "-windowtitle", artifact.title,
          "-sourcepath", java_jars.sources("agent"), "-cp", ":".join(map(str, libraries)),
          "-d", folder, *sources],
         check=True,

@@ -14,7 +14,7 @@ on_jdks!(a_benchmark_whose_answers_are_known: one, everywhere all);
 on_jdks!(no_shell_reads_what_is_given: one);
 
 /// A library that the setup gets, or `None` after a message.
-fn library(name: &str) -> Option<PathBuf> {
+pub fn library(name: &str) -> Option<PathBuf> {
     let file = root().join("target/java-libraries").join(name);
     if !file.is_file() {
         skip(&format!("{}: run tests/setup/java-libraries.sh", file.display()));

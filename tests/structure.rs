@@ -106,7 +106,7 @@ fn the_documents_are_short() {
 }
 
 /// Folders of testdata that hold what programs read, and no golden files.
-const INPUTS: [&str; 3] = ["cases", "inputs", "java"];
+const INPUTS: [&str; 4] = ["cases", "inputs", "java", "junit"];
 
 /// A difference that nobody reads before it is committed is not looked at: each format and
 /// each feature has one golden file, from the smallest input that shows it.

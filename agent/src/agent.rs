@@ -6,6 +6,7 @@
 //! - [`attach`]: commands to a running JVM, and [`timed_session`]: samples for a while
 //! - [`callbacks`]: JVMTI's events and the probes' native methods
 //! - [`api`]: what the program says by `tyrion-api.jar`
+//! - [`junit`]: the same by `tyrion-junit.jar`
 //! - [`itself`]: how Java 8 loads the agent for `tyrion-agent.jar`
 //! - [`running`]: the modes that are at work, switched on and off
 //! - [`aim`]: which locks are traced, in `mode=auto`
@@ -30,6 +31,7 @@ mod hooked;
 mod hooks;
 mod instrument;
 mod itself;
+mod junit;
 mod metadata;
 mod owners;
 mod running;

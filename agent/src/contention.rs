@@ -19,7 +19,7 @@ mod parks;
 mod wakers;
 
 use crate::{
-    clock,
+    clock, groups,
     jvm::{Java, Object},
     log::lane::EndedWait,
     recorder::{
@@ -163,6 +163,7 @@ impl Contention {
             let lock = self.lock_of(context.generation, java, object, Coming::UNSEEN).id;
             let kind = WaitKind::Monitor;
             let pending = PendingWait { kind, start_ns, stack, lock, place, ..PendingWait::NONE };
+            let pending = self.in_operation(context, java, pending);
             self.end(context, pending, end_ns, Outcome::Granted, 0);
         });
     }
@@ -227,8 +228,24 @@ impl Contention {
         let (owner, monitor) = (self.owner_of_wanted(context, java, &wanted), wanted.monitor);
         let (stack, lock, none) = (stack.id, lock.id, PendingWait::NONE);
         let pending = PendingWait { kind, start_ns, stack, lock, place, owner, monitor, ..none };
+        let pending = self.in_operation(context, java, pending);
         self.observe_begin(context, java, pending, object);
         pending
+    }
+
+    /// A wait of the current thread that begins, with its span and what the owner does.
+    fn in_operation(
+        &self,
+        context: &EventContext<'_>,
+        java: Java,
+        wait: PendingWait,
+    ) -> PendingWait {
+        let span = self.recorder.span_of(java, context.thread);
+        let owner_group = match wait.owner.is_known() {
+            true => self.recorder.group_number_of(java, wait.owner.java_id),
+            false => groups::NONE,
+        };
+        PendingWait { span, owner_group, ..wait }
     }
 
     fn observe_begin(
@@ -297,6 +314,8 @@ impl Contention {
             outcome,
             owner: pending.owner.id,
             parks,
+            group: self.recorder.group_stack(context, pending.owner_group),
+            span: pending.span,
         };
         let written =
             context.lane.write(&context.generation.log, &ended, self.recorder.threshold_ns());

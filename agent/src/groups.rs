@@ -22,6 +22,12 @@ const NAMES_LIMIT: usize = 1 << 16;
 const BYTES_LIMIT: usize = 4 << 20;
 /// What all others are called.
 const MORE: &[u8] = b"[more groups]";
+/// The number of spans' names that are told apart, and how long each may be, in bytes: they may
+/// come from whoever sends a request.
+const SPANS_LIMIT: usize = 1000;
+const SPAN_NAME_LIMIT: usize = 256;
+/// What all other spans are called.
+const OTHER: &[u8] = b"other";
 /// The most groups open on a thread: programs may forget to close them.
 const OPEN_LIMIT: usize = 1024;
 
@@ -50,6 +56,8 @@ struct Names {
     bytes: usize,
     /// There was no room for one: new ones are all the same from then on.
     is_full: bool,
+    /// The numbers of those that spans have.
+    spans: HashMap<Arc<[u8]>, u32>,
 }
 
 impl Names {
@@ -70,6 +78,24 @@ impl Names {
         self.numbers.insert(name, number);
         number
     }
+
+    fn add_span(&mut self, name: &[u8]) -> u32 {
+        if let Some(&known) = self.spans.get(name) {
+            return known;
+        }
+        if self.spans.len() >= SPANS_LIMIT {
+            return self.add(OTHER);
+        }
+        let number = self.add(name);
+        self.spans.insert(name.into(), number);
+        number
+    }
+}
+
+/// As much of a span's name as is kept, without half a character at the end.
+fn span_name(name: &str) -> &str {
+    let fits = (0..=SPAN_NAME_LIMIT.min(name.len())).rev().find(|&len| name.is_char_boundary(len));
+    &name[..fits.unwrap_or(0)]
 }
 
 impl Groups {
@@ -88,6 +114,24 @@ impl Groups {
         drop(names);
         self.any.store(true, Relaxed);
         self.names.write().unwrap_or_else(PoisonError::into_inner).add(name)
+    }
+
+    /// The same for the name of a span, of which fewer are told apart; [`NONE`] for an empty one.
+    pub fn span_number(&self, name: &str) -> u32 {
+        let name = span_name(name).as_bytes();
+        if name.is_empty() {
+            return NONE;
+        }
+        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
+        let known = names.spans.get(name).copied();
+        let other = || names.numbers.get(OTHER).copied();
+        let full = names.spans.len() >= SPANS_LIMIT;
+        if let Some(known) = known.or_else(|| other().filter(|_| full)) {
+            return known;
+        }
+        drop(names);
+        self.any.store(true, Relaxed);
+        self.names.write().unwrap_or_else(PoisonError::into_inner).add_span(name)
     }
 
     /// Whether there has been one.
@@ -185,6 +229,24 @@ mod tests {
         assert_eq!(&groups.get(numbers[apart]).unwrap().name[..], MORE);
         assert_eq!(groups.number(b"short"), numbers[apart], "what comes later is no exception");
         assert_eq!(groups.number(&long(0)), 1);
+    }
+
+    #[test]
+    fn names_of_spans_are_few_and_short() {
+        let groups = Groups::default();
+        assert_eq!(groups.span_number(""), NONE);
+        let number = |n: usize| groups.span_number(&format!("GET /{n}"));
+        let first: Vec<u32> = (0..SPANS_LIMIT).map(number).collect();
+        assert!((SPANS_LIMIT..100_000).all(|n| number(n) == number(SPANS_LIMIT)));
+        assert_eq!(&groups.get(number(SPANS_LIMIT)).unwrap().name[..], OTHER);
+        assert!((0..SPANS_LIMIT).map(number).eq(first));
+        // They take nothing from the groups that the program names itself.
+        assert_ne!(groups.number(b"job"), number(SPANS_LIMIT));
+        let groups = Groups::default();
+        let long = groups.span_number(&"\u{1f600}".repeat(1000));
+        assert_eq!(groups.get(long).unwrap().name.len(), SPAN_NAME_LIMIT);
+        let long = groups.span_number(&format!("x{}", "\u{1f600}".repeat(1000)));
+        assert_eq!(groups.get(long).unwrap().name.len(), SPAN_NAME_LIMIT - 3);
     }
 
     #[test]

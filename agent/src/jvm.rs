@@ -22,7 +22,7 @@ pub mod vm;
 pub mod walk;
 
 pub use error::JvmError;
-pub use java::{Java, Local, Object};
+pub use java::{Global, Java, Local, Object, Weak};
 pub use ti::Ti;
 pub use vm::Vm;
 pub use walk::Walker;

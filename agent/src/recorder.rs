@@ -10,6 +10,7 @@
 //! - [`collections`]: pauses of the garbage collector
 //! - [`classes`]: what is known of locks by their objects alone
 //! - [`records`]: records of another thread than the current one
+//! - [`spans`]: in which spans of its tracing threads are
 //! - [`modes`], [`told`]: what is recorded, and the options that changed
 //! - [`cost`]: what all of it costs the program
 //! - [`observe`]: what one mode wants to know of the waits that another records
@@ -33,6 +34,7 @@ mod pauses;
 mod pending;
 mod places;
 mod records;
+mod spans;
 mod stacks;
 mod takers;
 pub mod threads;
@@ -61,6 +63,7 @@ use modes::Changed;
 use owners::Owners;
 use pauses::Paused;
 use places::Places;
+use spans::SpanClasses;
 use std::sync::{
     Arc, Mutex, OnceLock,
     atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -91,6 +94,8 @@ pub struct Recorder {
     threshold_ns: AtomicU64,
     /// What the program says that its threads are doing.
     groups: Groups,
+    /// What is known of its tracing.
+    spans: SpanClasses,
     /// What the program may ask for.
     totals: Totals,
     /// The pause in which nothing is recorded.
@@ -142,6 +147,7 @@ impl Recorder {
             enabled: AtomicBool::new(false),
             threshold_ns: AtomicU64::new(header.threshold_ns),
             groups: Groups::default(),
+            spans: SpanClasses::default(),
             totals: Totals::default(),
             pause: Mutex::default(),
             changed: Mutex::default(),

@@ -33,6 +33,11 @@ pub struct FilterArgs {
     /// plain text
     #[arg(long, value_name = "REGEX", value_parser = lock_value)]
     lock: Option<Regex>,
+    /// Only what threads did in groups of the program's (`Tyrion.group`) whose name matches;
+    /// what they did in none has the empty name. Acquisitions belong to no group, and are left
+    /// out
+    #[arg(long, value_name = "REGEX")]
+    group: Option<Regex>,
     /// Only waits that ended at or after this moment, and samples from then on.
     /// A moment is an offset from the start of the recording (90s), an offset
     /// from its end (-10s) or a time (2026-11-21T10:49:00Z)
@@ -112,7 +117,8 @@ impl FilterArgs {
     /// Whether the user has asked for anything less than all there is.
     pub fn is_given(&self) -> bool {
         let spans_time = self.since.or(self.until).is_some() || self.last.is_some();
-        let names_any = self.kind.is_some() || self.thread.is_some() || self.lock.is_some();
+        let names_lock = self.lock.is_some() || self.group.is_some();
+        let names_any = self.kind.is_some() || self.thread.is_some() || names_lock;
         names_any || spans_time || self.min_wait.is_some() || self.state.is_some()
     }
 
@@ -134,6 +140,7 @@ impl FilterArgs {
             kinds: self.kind.unwrap_or(default),
             thread: self.thread.clone(),
             lock: self.lock.clone(),
+            group: self.group.clone(),
             since: self.since.or(self.last.map(Moment::BeforeEnd)),
             until: self.until,
             min_wait_ns: self.min_wait.unwrap_or(0),

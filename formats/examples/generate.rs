@@ -290,6 +290,7 @@ fn write_cells(
                     thread: thread.id,
                     site: sites[nth % sites.len()].site,
                     owner: 0,
+                    group: 0,
                     first_ns,
                     last_ns: first_ns + 30_000_000_000,
                     count: 10,

@@ -18,7 +18,7 @@
 //! after `kill -9`; `trace` has what trace mode adds, `holds` what `events=all`
 //! adds to that, `sample` what sampling adds; `collections` tells when the JVM's
 //! garbage collector was at work, `wakers` who ended waits,
-//! `holders` who had locks, `looks` that nobody had.
+//! `holders` who had locks, `looks` that nobody had, `spans` what threads did.
 
 #[path = "sample/collections.rs"]
 mod collections;
@@ -26,6 +26,8 @@ mod collections;
 mod holders;
 #[path = "sample/sampled.rs"]
 mod sampled;
+#[path = "sample/spans.rs"]
+mod spans;
 #[path = "sample/trace.rs"]
 mod trace;
 #[path = "sample/wakers.rs"]
@@ -49,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [which, path] = args.as_slice() else {
         return Err(
-            "usage: sample tiny|small|killed|trace|holds|sample|collections|wakers|holders|looks FILE"
+            "usage: sample tiny|small|killed|trace|holds|sample|collections|wakers|holders|looks|spans FILE"
                 .into(),
         );
     };
@@ -64,6 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "wakers" => wakers::wakers(options(RecordingState::Closed))?,
         "holders" => holders::holders(options(RecordingState::Recording))?,
         "looks" => holders::looks(options(RecordingState::Closed))?,
+        "spans" => spans::spans(options(RecordingState::Closed))?,
         _ => return Err(format!("no sample {which}").into()),
     };
     std::fs::write(path, bytes)?;
@@ -226,6 +229,7 @@ fn cell(thread: u32, site: u32, first_ns: u64, waits: &[u64]) -> Cell {
         thread,
         site,
         owner: 0,
+        group: 0,
         first_ns,
         last_ns: first_ns + sum_ns,
         count: waits.len() as u64,

@@ -60,7 +60,7 @@ fn unread(name: &str, bytes: Bytes) -> Result<(Header, Recording), Error> {
 
 fn unread_parts(name: Arc<str>, bytes: Bytes, facts: Facts) -> Recording {
     let (chunks, definitions) = (Chunks::default(), Definitions::default());
-    let (pending, counters, damage, end_ns, whole, kept, file_len) = Default::default();
+    let (pending, counters, damage, end_ns, whole, kept, groups, file_len) = Default::default();
     let dumps = Vec::new();
     Recording {
         name,
@@ -74,6 +74,7 @@ fn unread_parts(name: Arc<str>, bytes: Bytes, facts: Facts) -> Recording {
         end_ns,
         whole,
         kept,
+        groups,
         dumps,
         file_len,
     }

@@ -157,6 +157,10 @@ fn places_of(log: &Recording, entry: &Entry<'_>) -> usize {
         }
         Note::Snapshot(snapshot) => stack(snapshot.stack),
         Note::Wake(wake) => stack(wake.stack) + usize::from(noted.with(wake).woken_ns() != 0),
+        Note::Operation(operation) => {
+            usize::from(log.definitions().stacks().group(operation.stack).is_some())
+        }
+        Note::Span(span) => usize::from(span.is_some()),
         Note::Hold(hold) => known(hold.place),
         Note::Instance(instance) => known(instance.place),
         Note::Blame(blame) => known(blame.place),

@@ -14,6 +14,7 @@ mod dumps;
 mod entry;
 mod events;
 mod facts;
+mod groups;
 mod hold_mode;
 mod kept;
 mod modes;
@@ -33,6 +34,7 @@ pub use dumps::{DumpedThread, HolderSource, ThreadDump};
 pub use entry::{Entry, Event, Noted};
 pub use events::{Events, Records, TakeRecords, visit_two};
 pub use facts::Facts;
+pub(crate) use groups::Groups;
 pub use hold_mode::HoldMode;
 pub use modes::{Aim, ModeSpan};
 pub use options::OptionChange;
@@ -85,6 +87,8 @@ pub struct Recording {
     /// From when to when the recording lasts that this is a file of, monotonic ns.
     pub(crate) whole: OnceLock<Range<u64>>,
     pub(crate) kept: kept::ReaderSlot,
+    /// What alone is given, if not all is.
+    pub(crate) groups: Option<Groups>,
     /// The thread dumps that it was made from.
     pub(crate) dumps: Vec<ThreadDump>,
     /// Length of the file that it was made from, in bytes.
@@ -172,7 +176,7 @@ impl Recording {
             });
         }
         DECODED.fetch_add(u64::from(chunk.committed), Relaxed);
-        Ok(Events::new(payload, *chunk, &self.name))
+        Ok(Events::new(payload, *chunk, &self.name).of(self.groups.as_ref()))
     }
 
     /// The waits of a chunk once more: its checksum held when [`Recording::events`]
@@ -182,7 +186,7 @@ impl Recording {
         self.bytes.read_now(at, len);
         let payload = self.bytes.settled(at, len).unwrap_or_default();
         DECODED.fetch_add(u64::from(chunk.committed), Relaxed);
-        Events::new(payload, *chunk, &self.name)
+        Events::new(payload, *chunk, &self.name).of(self.groups.as_ref())
     }
 
     /// The chunks with cells, in the order of the file.
@@ -192,12 +196,14 @@ impl Recording {
 
     /// The cells of a chunk that hold waits, as they are now.
     pub fn cells(&self, chunk: &ChunkRef) -> impl Iterator<Item = Cell> {
-        state::cells(&self.bytes, chunk)
+        let wants = |cell: &Cell| self.groups.as_ref().is_none_or(|it| it.has_site(cell.site));
+        state::cells(&self.bytes, chunk).filter(wants)
     }
 
     /// The chunks with acquisition cells, in the order of the file.
     pub fn acquisition_chunks(&self) -> &[ChunkRef] {
-        &self.chunks.acquisitions
+        // They have no stacks, and so no groups.
+        if self.groups.is_some() { &[] } else { &self.chunks.acquisitions }
     }
 
     /// The acquisition cells of a chunk that say anything, as they are now.

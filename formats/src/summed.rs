@@ -202,6 +202,7 @@ fn cell(thread: u32, site: u32, waits: WaitTotals, duration_ns: u64) -> Cell {
         thread,
         site,
         owner: 0,
+        group: 0,
         first_ns: 0,
         last_ns: duration_ns,
         count,

@@ -56,9 +56,13 @@ pub fn dump(log: &Recording) -> String {
             0 => String::new(),
             owner => format!(" owner={owner}"),
         };
+        let group = match cell.group {
+            0 => String::new(),
+            group => format!(" group={group}"),
+        };
         writeln!(
             text,
-            "cell thread={} site={}{owner} first_ns={} last_ns={} count={} sum_ns={} max_ns={} \
+            "cell thread={} site={}{owner}{group} first_ns={} last_ns={} count={} sum_ns={} max_ns={} \
              {buckets:?}",
             cell.thread,
             cell.site,

@@ -95,6 +95,7 @@ fn cell(thread: u32, site: u32, first_ns: u64, count: u64) -> Cell {
         thread,
         site,
         owner: 0,
+        group: 0,
         first_ns,
         last_ns,
         count,
@@ -197,6 +198,7 @@ fn at_once_it_reads_what_a_whole_read_does() {
         "v1-trace.log",
         "v1-holds.log",
         "v1-wakers.log",
+        "v1-spans.log",
         "v1-holders.log",
         "v1-looks.log",
     ];

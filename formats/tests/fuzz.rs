@@ -38,7 +38,7 @@ proptest! {
     #[test]
     fn a_log_with_patches(
         name in prop::sample::select(
-            vec!["v1-small.log", "v1-trace.log", "v1-holds.log", "v1-sample.log", "v1-wakers.log", "v1-looks.log"]
+            vec!["v1-small.log", "v1-trace.log", "v1-holds.log", "v1-sample.log", "v1-wakers.log", "v1-looks.log", "v1-spans.log"]
         ),
         patches in vec((any::<prop::sample::Index>(), any::<u64>(), 1usize..9), 1..8)
     ) {

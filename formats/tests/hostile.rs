@@ -53,7 +53,14 @@ fn a_tiny_log_is_cut_at_every_byte() {
 
 #[test]
 fn the_other_logs_are_cut_at_every_byte() {
-    for name in ["v1-trace.log", "v1-holds.log", "v1-sample.log", "v1-wakers.log", "v1-looks.log"] {
+    for name in [
+        "v1-trace.log",
+        "v1-holds.log",
+        "v1-sample.log",
+        "v1-wakers.log",
+        "v1-looks.log",
+        "v1-spans.log",
+    ] {
         let bytes = common::frozen(name);
         let whole = common::decode(&read(&bytes).unwrap()).0;
         let last = (0..bytes.len()).fold(0, |last, cut| check_cut(&bytes, bytes.len(), cut, last));

@@ -130,6 +130,7 @@ fn cells_slots_and_counters_round_trip() {
             thread: nth,
             site: nth + 1,
             owner: 0,
+            group: 0,
             first_ns: 5,
             last_ns: 6,
             count: 1 + u64::from(nth % 2),

@@ -115,6 +115,7 @@ impl LogInProgress {
             thread,
             site,
             owner: 0,
+            group: 0,
             first_ns,
             last_ns,
             count: 2,

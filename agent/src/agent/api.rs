@@ -26,9 +26,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The library's class, as JVMTI has it.
-const CLASS: &[u8] = b"Ltyrion/api/Tyrion;";
-/// Its field that says that there is an agent.
+/// The classes that call the agent, as JVMTI has them: of the library, and of the extension for
+/// OpenTelemetry.
+const CLASSES: [&[u8]; 2] = [b"Ltyrion/api/Tyrion;", b"Ltyrion/otel/Spans;"];
+/// Their field that says that there is an agent.
 const AGENT: &str = "agent";
 /// Names are cut to so many bytes.
 const NAME_LIMIT: usize = 4096;
@@ -60,7 +61,8 @@ pub fn announce(ti: Ti, env: *mut JNIEnv) {
     // SAFETY: the environment is the current thread's.
     let java = unsafe { Java::new(env) };
     for class in ti.loaded_classes(java).unwrap_or_default() {
-        if ti.class_signature(class.get()).is_ok_and(|signature| signature == CLASS)
+        let is_one = |signature: Vec<u8>| CLASSES.contains(&&signature[..]);
+        if ti.class_signature(class.get()).is_ok_and(is_one)
             && let Err(reason) = announce_to(env, class.get())
         {
             say(&format!("tyrion-api.jar cannot be served: {reason}"));
@@ -135,6 +137,38 @@ extern "system" fn state(_: *mut JNIEnv, _: jclass) -> jint {
         None if EXPECTED.load(Relaxed) => PAUSED,
         None => NO_AGENT,
     }
+}
+
+#[unsafe(export_name = "Java_tyrion_otel_Spans_state0")]
+extern "system" fn state_of_spans(env: *mut JNIEnv, class: jclass) -> jint {
+    state(env, class)
+}
+
+/// A thread's spans are told by a slot from now on: whether they are.
+#[unsafe(export_name = "Java_tyrion_otel_Spans_slot0")]
+extern "system" fn slot(
+    env: *mut JNIEnv,
+    _: jclass,
+    thread: Object<'_>,
+    slot: Object<'_>,
+    active: Object<'_>,
+) -> jboolean {
+    let is_known = with_recorder(env, |recorder, java| {
+        let is_null = thread.is_null() || slot.is_null() || active.is_null();
+        u8::from(!is_null && recorder.add_slot(java, thread, slot, active))
+    });
+    clear_exception(env);
+    is_known
+}
+
+/// Spans of a class have their names in a field: whether they do.
+#[unsafe(export_name = "Java_tyrion_otel_Spans_named0")]
+extern "system" fn named(env: *mut JNIEnv, _: jclass, spans: Object<'_>) -> jboolean {
+    let is_named = with_recorder(env, |recorder, java| {
+        u8::from(!spans.is_null() && recorder.add_span_class(java, spans))
+    });
+    clear_exception(env);
+    is_named
 }
 
 #[unsafe(export_name = "Java_tyrion_api_Tyrion_enable0")]

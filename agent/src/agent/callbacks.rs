@@ -4,7 +4,7 @@
 //! first one switches recording off and says so.
 
 use super::{
-    hooked, hooks, instrument,
+    hooked, hooks, instrument, junit,
     running::{contention, guarded, recorder, records_waits},
     start,
 };
@@ -69,6 +69,7 @@ unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, threa
         contention.recorder().thread_starts(java, thread, records_waits());
         sample::thread_starts(java, thread);
     });
+    junit::thread_starts(env);
 }
 
 unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {

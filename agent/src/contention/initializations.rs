@@ -300,7 +300,7 @@ impl Contention {
         };
         // Of another class it would be another one, and this one is about to end.
         if wait.start_ns == since_ns {
-            self.note_seen(&Look { thread: known, wait }, &generation, seen);
+            self.note_seen(java, &Look { thread: known, wait }, &generation, seen);
         }
     }
 

@@ -7,7 +7,7 @@
 
 use super::{Contention, locks::LockRef};
 use crate::{
-    clock,
+    clock, groups,
     jvm::{
         Java, Object, Vm,
         monitors::OwnedBy,
@@ -214,7 +214,7 @@ impl Contention {
             owner_id.and_then(|java_id| self.thread_of_owner(&generation, java, java_id, is_still));
         let owner = known.map(|known| self.as_owner(&generation, &known)).unwrap_or_default();
         if is_still() {
-            self.note_seen(look, &generation, Seen { owner, at_ns, reenters });
+            self.note_seen(java, look, &generation, Seen { owner, at_ns, reenters });
         }
     }
 
@@ -233,7 +233,7 @@ impl Contention {
         };
         let owner = self.as_owner(&generation, &known);
         let look = Look { thread: Arc::clone(thread), wait: *wait };
-        self.note_seen(&look, &generation, Seen { owner, at_ns, reenters: false });
+        self.note_seen(java, &look, &generation, Seen { owner, at_ns, reenters: false });
     }
 
     /// A thread in `Object.wait` that is to enter the monitor again waits for its owner.
@@ -300,14 +300,25 @@ impl Contention {
         let owner = self.owner_of(&generation, java, lock);
         let owner = Some(owner).filter(|owner| owner.java_id != look.thread.java_id);
         let owner = owner.unwrap_or_default();
-        self.note_seen(look, &generation, Seen { owner, at_ns, reenters: false });
+        self.note_seen(java, look, &generation, Seen { owner, at_ns, reenters: false });
     }
 
     /// Notes the owner with a wait, if it is still that wait; the time is one before the
     /// owner was read. The owner's id is of a
     /// generation. Nothing is noted where the thread is in the middle of an event, or the
     /// log just goes on in another file: the next look may come in time.
-    pub(super) fn note_seen(&self, look: &Look, generation: &Arc<Generation>, seen: Seen) {
+    pub(super) fn note_seen(
+        &self,
+        java: Java,
+        look: &Look,
+        generation: &Arc<Generation>,
+        seen: Seen,
+    ) {
+        let is_new = seen.owner.is_known() && !look.wait.owner.is_known();
+        let group = match is_new {
+            true => self.recorder.group_number_of(java, seen.owner.java_id),
+            false => groups::NONE,
+        };
         let Some(mut waits) = look.thread.try_waits() else { return };
         self.recorder.bring_waits(&look.thread, &mut waits, generation);
         if waits.generation() != generation.number {
@@ -319,7 +330,7 @@ impl Contention {
         }
         pending.seen = Some(seen);
         if !pending.owner.is_known() && !seen.reenters {
-            pending.owner = seen.owner;
+            (pending.owner, pending.owner_group) = (seen.owner, group);
         }
         look.thread.publish(&mut waits, generation);
     }

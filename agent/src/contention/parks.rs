@@ -182,6 +182,7 @@ impl Contention {
         let coming = Coming { way: Some(Way::Park), ..Coming::of(&stack) };
         let how = (shared, coming);
         let pending = self.park_at(context.generation, java, blocker, stack, how, start_ns);
+        let pending = self.in_operation(context, java, pending);
         if !blocker.is_null() {
             self.observe_begin(context, java, pending, blocker);
         }

@@ -5,7 +5,7 @@
 use jvmti_bindings::sys::jni::{
     JNIEnv, JNINativeMethod, jfieldID, jint, jmethodID, jobject, jvalue,
 };
-use std::{marker::PhantomData, ptr};
+use std::{ffi::CStr, marker::PhantomData, ptr};
 
 /// The number of local references in addition to those that are counted.
 const SPARE_LOCALS: jint = 64;
@@ -243,6 +243,26 @@ impl<'j> Java<'j> {
     /// gone.
     pub fn kept_by(&self, weak: &Weak) -> Local<'j> {
         Local(Object(call!(self, NewLocalRef, weak.0), PhantomData))
+    }
+
+    /// Whether a weak reference is to an object.
+    pub fn is_kept(&self, weak: &Weak, object: Object<'_>) -> bool {
+        !object.is_null() && call!(self, IsSameObject, weak.0, object.raw()) != 0
+    }
+
+    /// A field of a class by its name and type; `None` if there is none.
+    pub fn field(&self, class: Object<'_>, name: &CStr, of_type: &CStr) -> Option<jfieldID> {
+        let field = call!(self, GetFieldID, class.raw(), name.as_ptr(), of_type.as_ptr());
+        self.clear_exception();
+        (!field.is_null()).then_some(field)
+    }
+
+    /// Has `units` begin with a string's, as far as they fit: how many the string has.
+    pub fn string_units(&self, string: Object<'_>, units: &mut [u16]) -> usize {
+        let len = call!(self, GetStringLength, string.raw());
+        let fits = len.min(jint::try_from(units.len()).unwrap_or(jint::MAX));
+        call!(self, GetStringRegion, string.raw(), 0, fits, units.as_mut_ptr());
+        usize::try_from(len).unwrap_or(0)
     }
 
     /// Whether the object that a weak reference is to is gone.

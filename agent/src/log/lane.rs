@@ -5,6 +5,8 @@
 //! with all that is in it; so a million short threads need no more lanes than
 //! were alive at once.
 
+mod notes;
+
 use crate::{
     clock,
     fingerprint::Fingerprint,
@@ -12,6 +14,7 @@ use crate::{
     sync::lock,
     table::Table,
 };
+use notes::NOTED_LEN;
 use std::sync::{
     Arc, Mutex, MutexGuard, TryLockError,
     atomic::{
@@ -26,6 +29,7 @@ use tyrion_wire::{
     chunk::ChunkKind,
     event::{self, MAX_WAIT_LEN, WaitRecord},
     slot::Counters,
+    span::Span,
     trace::HoldBatch,
 };
 
@@ -57,6 +61,10 @@ pub struct EndedWait {
     pub owner: u32,
     /// Number of parks, where known.
     pub parks: u64,
+    /// The stack id of the group that the owner was in, 0 for none.
+    pub group: u32,
+    /// The span that the waiter was in.
+    pub span: Span,
 }
 
 /// What a lane knows about waits of a thread at a site, for one owner, below the
@@ -93,13 +101,15 @@ pub struct Lane {
     last_ns: u64,
     events: Option<Chunk>,
     events_carved: u32,
+    /// The trace that the chunk has named last.
+    trace: [u64; 2],
     cells: Option<Chunk>,
     cells_carved: u32,
     scratch: Vec<u8>,
     /// Holds on their way into a record; kept for its memory.
     pub holds: HoldBatch,
-    /// By thread, site and owner.
-    folds: Table<(u64, u32), Fold>,
+    /// By thread, site, owner, and the owner's group.
+    folds: Table<(u64, u32, u32), Fold>,
     /// How many owners these have, by thread and site.
     owners: Table<u64, u8>,
     counters: Option<MappedCell>,
@@ -109,6 +119,8 @@ pub struct Lane {
     pub walked: Table<u64, Walked>,
     /// Sites by (kind, stack, lock).
     pub sites: Table<(u64, u64), u32>,
+    /// The stacks that stand for groups, by their numbers.
+    pub groups: Table<u32, u32>,
 }
 
 impl Lane {
@@ -137,15 +149,15 @@ impl Lane {
 
     /// Keeps the caches bounded.
     pub fn trim(&mut self) {
-        if self.stacks.len() > TABLE_LIMIT {
-            self.stacks.clear();
+        fn trim<K, V>(table: &mut Table<K, V>) {
+            if table.len() > TABLE_LIMIT {
+                table.clear();
+            }
         }
-        if self.walked.len() > TABLE_LIMIT {
-            self.walked.clear();
-        }
-        if self.sites.len() > TABLE_LIMIT {
-            self.sites.clear();
-        }
+        trim(&mut self.stacks);
+        trim(&mut self.walked);
+        trim(&mut self.sites);
+        trim(&mut self.groups);
     }
 
     /// Writes a wait: as a record, or into a cell when it is shorter than
@@ -193,7 +205,8 @@ impl Lane {
         if self.append_record(wait, wait_ns) {
             return true;
         }
-        self.carve_events(log, wait.thread, wait.end_ns, MAX_WAIT_LEN);
+        let notes = if wait.has_notes() { NOTED_LEN } else { 0 };
+        self.carve_events(log, wait.thread, wait.end_ns, MAX_WAIT_LEN + notes);
         self.append_record(wait, wait_ns)
     }
 
@@ -208,6 +221,7 @@ impl Lane {
         let Some(chunk) = log.carve(ChunkKind::Events, len, of) else { return };
         self.events_carved += 1;
         self.thread = thread;
+        self.trace = [0; 2];
         self.last_ns = first_ns;
         if let Some(full) = self.events.replace(chunk) {
             log.retire(full);
@@ -310,6 +324,11 @@ impl Lane {
 
     fn append_record(&mut self, wait: &EndedWait, wait_ns: u64) -> bool {
         let Some(chunk) = self.events.as_mut() else { return false };
+        let notes = wait.has_notes();
+        // They stand behind their wait.
+        if notes && chunk.free() < MAX_WAIT_LEN + NOTED_LEN {
+            return false;
+        }
         let mut out = [0; MAX_WAIT_LEN];
         if wait.thread != self.thread {
             let len = event::encode_thread(wait.thread, &mut out);
@@ -331,13 +350,16 @@ impl Lane {
             return false;
         }
         self.last_ns = self.last_ns.max(wait.end_ns);
+        if notes {
+            self.append_notes(wait, wait_ns);
+        }
         true
     }
 
     /// Adds a wait to its cell; `false` when it shall be recorded instead.
     fn fold(&mut self, log: &LogFile, wait: &EndedWait, wait_ns: u64) -> bool {
         let pair = u64::from(wait.thread) << 32 | u64::from(wait.site);
-        let mut key = (pair, wait.owner);
+        let mut key = (pair, wait.owner, wait.group);
         let mut wait = *wait;
         if wait.owner != 0
             && !self.folds.contains_key(&key)
@@ -345,6 +367,7 @@ impl Lane {
         {
             // Where many threads have a lock in turns, there would be a cell for each two.
             (key.1, wait.owner) = (0, 0);
+            (key.2, wait.group) = (0, 0);
         }
         match self.folds.get_mut(&key) {
             Some(Fold::Cell(cell))
@@ -377,6 +400,7 @@ impl Lane {
             thread: wait.thread,
             site: wait.site,
             owner: wait.owner,
+            group: wait.group,
             first_ns: wait.start_ns,
             last_ns: wait.start_ns,
             count: 0,

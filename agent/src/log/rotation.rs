@@ -183,6 +183,12 @@ impl Log {
         *lock(&self.rotation)
     }
 
+    /// A moment, monotonic ns, as the current file has it in Unix time, in ns.
+    pub fn wall_ns(&self, at_ns: u64) -> u64 {
+        let header = lock(&self.header);
+        header.wall_ns.saturating_add(at_ns).saturating_sub(header.mono_ns)
+    }
+
     /// The path, absolute, of the file that is written to.
     pub fn path(&self) -> PathBuf {
         lock(&self.path).clone()

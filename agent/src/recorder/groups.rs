@@ -5,6 +5,7 @@ use crate::{
     groups::{self, Group},
     jvm::{Java, Object},
 };
+use tyrion_wire::def::id;
 
 /// The bits of a token that say which of its thread's entries it is; above
 /// them is the thread's Java id.
@@ -35,6 +36,23 @@ impl Recorder {
         }
     }
 
+    /// The id of the stack that stands for the group of a number, 0 for none.
+    pub fn group_stack(&self, context: &mut EventContext<'_>, number: u32) -> u32 {
+        if number == groups::NONE {
+            return id::EMPTY_STACK;
+        }
+        let EventContext { generation, lane, .. } = context;
+        if let Some(&known) = lane.groups.get(&number) {
+            return known;
+        }
+        let group = self.group(number);
+        let stack = group.and_then(|it| generation.dictionary.group(&generation.log, &it));
+        let Some(stack) = stack else { return id::EMPTY_STACK };
+        lane.trim();
+        lane.groups.insert(number, stack);
+        stack
+    }
+
     /// The group of a number that a thread has, if any.
     pub fn group(&self, number: u32) -> Option<Group> {
         self.groups.get(number)
@@ -44,9 +62,9 @@ impl Recorder {
     /// one that all virtual threads' records are of.
     pub(super) fn group_of_current(&self, context: &EventContext<'_>, java: Java) -> u32 {
         if context.thread.java_id != VIRTUAL {
-            return context.thread.groups.innermost();
+            return self.group_number(java, context.thread);
         }
-        if !self.groups.any() {
+        if !self.groups.any() && !self.has_spans() {
             return groups::NONE;
         }
         let current = self.ti.current_thread(java);
@@ -55,7 +73,7 @@ impl Recorder {
         }
         let java_id = java.long_field(current.get(), self.fields.thread_id);
         java.drop_local(current);
-        self.threads.get(java_id).map_or(groups::NONE, |known| known.groups.innermost())
+        self.group_number_of(java, java_id)
     }
 
     /// What was recorded so far.

@@ -92,6 +92,7 @@ impl Recorder {
     pub fn forget_ended(&self, java_id: i64) {
         if let Some(ended) = self.threads.remove(java_id) {
             ended.ends(&self.log.current(), clock::now_ns());
+            self.drop_slot_later(&ended);
         }
     }
 

@@ -125,6 +125,7 @@ impl Recorder {
                 ended.started_at(&generation, os_thread::started_ns());
             }
             ended.ends(&generation, clock::now_ns());
+            self.drop_slot(java, &ended);
         }
     }
 }

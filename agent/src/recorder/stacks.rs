@@ -90,7 +90,7 @@ impl Recorder {
     /// The current stack's id, without its `skip` innermost frames; the empty stack's when
     /// it cannot be defined.
     pub fn stack(&self, context: &mut EventContext<'_>, java: Java, skip: usize) -> StackRef {
-        let group = context.thread.groups.innermost();
+        let group = self.group_number(java, context.thread);
         self.current(context, java, (Wanted::Below(skip), group), |_| skip)
     }
 
@@ -102,7 +102,7 @@ impl Recorder {
         skip: usize,
         way: Way,
     ) -> StackRef {
-        let group = context.thread.groups.innermost();
+        let group = self.group_number(java, context.thread);
         self.current(context, java, (Wanted::Waits(skip, way), group), |_| skip)
     }
 
@@ -114,7 +114,7 @@ impl Recorder {
         java: Java,
         is_machinery: impl Fn(jmethodID) -> bool,
     ) -> StackRef {
-        let group = context.thread.groups.innermost();
+        let group = self.group_number(java, context.thread);
         let first = |frames: &[jvmtiFrameInfo]| leading(frames, &is_machinery);
         self.current(context, java, (Wanted::PastMachinery, group), first)
     }
@@ -341,7 +341,7 @@ impl Recorder {
         if kept.which.is_empty() {
             return;
         }
-        let (generation, group) = (self.log.current(), thread.groups.innermost());
+        let (generation, group) = (self.log.current(), self.group_number(java, thread));
         let print = within(group, self.print(frames, &kept));
         let _ = self.define(&generation, java, (print, frames), &kept, group);
     }
@@ -431,7 +431,8 @@ impl Recorder {
         frames: &mut [jvmtiFrameInfo],
     ) -> u32 {
         let kept = self.kept_of(frames);
-        let group = thread.groups.innermost();
+        // That of when the stack was defined: the JVM must not be asked now.
+        let group = self.last_group_number(thread);
         let parks_unseen = &mut 0;
         let mut context = EventContext { generation, lane, thread, frames, parks_unseen };
         self.stack_of(&mut context, java, kept, group).id

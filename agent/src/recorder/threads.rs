@@ -4,9 +4,11 @@
 //! so what it waits for is kept here, with the Java thread, and never with the
 //! OS thread.
 
+mod slot;
 mod waits;
 mod wakes;
 
+pub use slot::{Field, SlotFields, SpanSlot};
 pub use waits::{
     Acquiring, Contending, EndOfInferred, Found, Inferred, Owner, Park, ParkSeenBy, PendingWait,
     Seen, Taken, Waits,
@@ -81,6 +83,8 @@ pub struct Thread {
     only_listed: AtomicBool,
     /// What the program says that it is doing.
     pub groups: OpenGroups,
+    /// What its tracing says.
+    pub(super) span: SpanSlot,
     waits: Mutex<Waits>,
     /// The lock that it got last, of those that it had to wait for.
     taken: Mutex<Option<Taken>>,
@@ -112,6 +116,7 @@ impl Thread {
             woken_ns: AtomicU64::new(0),
             only_listed: AtomicBool::new(false),
             groups: OpenGroups::default(),
+            span: SpanSlot::default(),
             waits: Mutex::new(Waits { generation, ..Waits::default() }),
             taken: Mutex::default(),
             generation: AtomicU32::new(generation),

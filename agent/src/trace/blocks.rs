@@ -377,16 +377,27 @@ impl Trace {
         let mut blocks = lock(&self.blocks.inner);
         blocks.renew_cells();
         // Behind that: nestings are looked up by what was met last, too.
-        for notes in blocks.all_notes() {
-            notes.pairs.iter().chain(&notes.told).for_each(clear_word);
-        }
-        for recent in blocks.all().flat_map(|owned| &owned.block.recent) {
-            clear_word(&recent.nesting);
-        }
+        blocks.clear_nestings();
+    }
+
+    /// What is taken within what is to be told once more.
+    pub fn tell_nestings_anew(&self) {
+        // First what Java asks for when it has forgotten.
+        self.forget_nestings();
+        lock(&self.blocks.inner).clear_nestings();
     }
 }
 
 impl Inner {
+    fn clear_nestings(&self) {
+        for notes in self.all_notes() {
+            notes.pairs.iter().chain(&notes.told).for_each(clear_word);
+        }
+        for recent in self.all().flat_map(|owned| &owned.block.recent) {
+            clear_word(&recent.nesting);
+        }
+    }
+
     /// A number for a thread: those that live have different low bits as far
     /// as that can be, which is what instances remember of them.
     fn number(&mut self) -> u32 {

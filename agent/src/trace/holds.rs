@@ -19,6 +19,7 @@ use crate::{
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tyrion_wire::{
     header,
+    span::Span,
     trace::{self, HoldBatch, MAX_HOLD_LEN, hold_flag},
 };
 
@@ -32,6 +33,9 @@ pub const FIRST_MEASURED: u64 = 10_240;
 pub const STACK_EVERY: u64 = 4096;
 const MANY: u64 = 1 << 20;
 const MOST: u64 = 1 << 24;
+
+/// Holds of this length have their span with them, ns.
+const LONG_NS: u64 = 1_000_000;
 
 fn add(word: &AtomicU64, value: u64) {
     // One writer, its own thread.
@@ -94,7 +98,7 @@ impl Trace {
         }
         if one_in == 0 {
             if at.stack.load(Relaxed) != 0 {
-                self.write_hold(of, at, 0, clock::now_ns());
+                self.write_hold(of, at, (0, clock::now_ns(), Span::NONE));
             }
         } else {
             add(&of.holds, ONE_MEASURED);
@@ -119,7 +123,7 @@ impl Trace {
     }
 
     /// A measured hold has taken so many ticks, until a moment in ticks.
-    pub fn ended_after(&self, of: &Block, at: &Entry, took: u64, end: u64) {
+    pub fn ended_after(&self, java: Java, of: &Block, at: &Entry, took: u64, end: u64) {
         if took > ticks::since_anchor() {
             // A pause of the hold whose end or beginning was not seen.
             at.clear_stack();
@@ -139,18 +143,32 @@ impl Trace {
         // In their order, if there are any.
         self.write_events(of);
         let every_event = self.has_every_event();
-        let is_wanted = every_event || at.stack.load(Relaxed) != 0;
-        if is_wanted && !self.write_hold(of, at, held_ns, ticks::moment_ns(end)) && every_event {
+        // Of short ones there are too many.
+        let span = match held_ns >= LONG_NS {
+            true => self.recorder.span_of_current(java),
+            false => Span::NONE,
+        };
+        let is_wanted = every_event || at.stack.load(Relaxed) != 0 || span.is_some();
+        let ended = (held_ns, ticks::moment_ns(end), span);
+        if is_wanted && !self.write_hold(of, at, ended) && every_event {
             self.statistics.lost_events.fetch_add(1, Relaxed);
         }
         at.first.store(0, Relaxed);
     }
 
-    fn write_hold(&self, of: &Block, at: &Entry, hold_ns: u64, end_ns: u64) -> bool {
+    /// Writes a hold of so many ns, which has ended at a moment, in a span.
+    fn write_hold(
+        &self,
+        of: &Block,
+        at: &Entry,
+        (hold_ns, end_ns, span): (u64, u64, Span),
+    ) -> bool {
         let Some(cell) = self.cell_of(at) else { return false };
         let stack = at.stack.swap(0, Relaxed);
         let key = at.key.load(Relaxed);
-        let first = at.first.load(Relaxed) != 0;
+        let of_first = if at.first.load(Relaxed) != 0 { hold_flag::FIRST } else { 0 };
+        let is_chosen = stack != 0 || !span.is_some();
+        let of_span = if is_chosen || self.has_every_event() { 0 } else { hold_flag::IN_SPAN };
         let written = self.recorder.in_context_of(of.owner(), |context| {
             // Ids of the file before mean something else in this one.
             let is_here = at.generation.load(Relaxed) == context.generation.number;
@@ -164,14 +182,21 @@ impl Trace {
                 class: cell.class.load(Relaxed),
                 stack,
                 hash: hash_of(key),
-                flags: if first { hold_flag::FIRST } else { 0 },
+                flags: of_first | of_span,
             };
             // It may have ended just before this file was begun.
             let began_ns = context.generation.log.header().u64_at(header::field::MONO_NS);
             let end_ns = end_ns.max(began_ns.load(Relaxed));
-            self.recorder.append(context, Some(end_ns), |delta_ns, out| {
+            let written = self.recorder.append(context, Some(end_ns), |delta_ns, out| {
                 trace::Hold { delta_ns, ..record }.encode(out);
-            })
+                if span.is_some() {
+                    span.encode(out);
+                }
+            });
+            if span.is_some() {
+                context.lane.forget_trace();
+            }
+            written
         });
         written.unwrap_or(false)
     }

@@ -121,8 +121,8 @@ extern "system" fn ended_after(
     now: jlong,
 ) {
     let (took, now) = (took.max(0) as u64, now as u64);
-    with_entry(env, block, entry, |trace, _, block, entry| {
-        trace.ended_after(block, entry, took, now);
+    with_entry(env, block, entry, |trace, java, block, entry| {
+        trace.ended_after(java, block, entry, took, now);
     });
 }
 

@@ -6,6 +6,7 @@ mod holder;
 pub mod pending;
 pub mod record;
 mod sample;
+mod span;
 mod trace;
 mod wake;
 
@@ -59,6 +60,8 @@ Records:
   gc       a pause of the garbage collector
   wait     one wait
   wake     who ended the wait before it
+  span     in which span of a trace the wait or hold before it was
+  owner    what the lock's owner was doing when the wait before it began
   fold     waits below the threshold, summed
   pending  a wait that had not ended
   taken    acquisitions, summed (trace mode)
@@ -68,8 +71,8 @@ Records:
   nest     a lock acquired while holding others (trace mode)
   sample   what a thread was doing, in one snapshot or several alike (sampling)
   number   a counter of the agent
-In JSON they are called thread, thread-name, collection, wait, wake, fold,
-pending, acquisitions, hold, instance, blame, nest, sample and statistic. The
+In JSON they are called thread, thread-name, collection, wait, wake, span,
+operation, fold, pending, acquisitions, hold, instance, blame, nest, sample and statistic. The
 state of a sample is the JVM's; if other outputs show another one, it follows.
 Times count from the start of the log; in JSON, durations are in ns.")]
 pub struct DumpArgs {
@@ -87,8 +90,9 @@ pub struct DumpArgs {
 
 /// Prints the records.
 pub fn run(args: DumpArgs) -> CommandResult {
-    let log = logs::open(&args.log, &args.inputs)?;
+    let mut log = logs::open(&args.log, &args.inputs)?;
     let filter = args.filters.raw_filter()?;
+    filter.choose_groups(&mut log);
     let out = BufWriter::new(io::stdout().lock());
     let dumped = match args.json {
         true => write(&mut EscapingWriter::new(out), &log, &filter, true),
@@ -164,6 +168,8 @@ struct Dump<'a> {
     lock_names: LockNames<'a>,
     stacks: StackList<'a>,
     sample_filter: SampleFilter<'a>,
+    /// Whether the last wait or hold was printed.
+    shows_last: bool,
     damage: Vec<Damage>,
 }
 
@@ -182,6 +188,7 @@ impl<'a> Dump<'a> {
             lock_names: LockNames::new(log, filter),
             stacks: StackList::new(log),
             sample_filter: SampleFilter::new(log, filter),
+            shows_last: false,
             damage: log.damage().to_vec(),
         }
     }
@@ -271,6 +278,7 @@ impl<'a> Dump<'a> {
     }
 
     fn wait(&mut self, out: &mut dyn Write, event: &Event) -> io::Result<()> {
+        self.shows_last = false;
         let wanted = self.window.holds(event.end_ns) && event.wait_ns() >= self.window.min_wait_ns;
         if !wanted || !self.thread(event.thread).1 {
             return Ok(());
@@ -279,6 +287,7 @@ impl<'a> Dump<'a> {
         let thread = self.thread(event.thread);
         let start_ns = self.since_start(event.start_ns);
         let Some(site) = self.site(event.site) else { return Ok(()) };
+        self.shows_last = true;
         if self.json {
             let group = self.names.group(site.stack);
             let record = Record::Wait(Wait {

@@ -1,8 +1,6 @@
 //! `tyrion info`: what a log is, and what was recorded into it. Which locks and
 //! threads waited most is for the report to tell.
 
-#[cfg(test)]
-mod documented;
 mod dumps;
 mod fields;
 mod questions;
@@ -78,8 +76,9 @@ pub struct InfoArgs {
 
 /// Prints what a log is.
 pub fn run(args: InfoArgs) -> CommandResult {
-    let logs = [logs::open(&args.log, &args.inputs)?];
+    let mut logs = [logs::open(&args.log, &args.inputs)?];
     let filter = args.filters.raw_filter()?;
+    logs.iter_mut().for_each(|log| filter.choose_groups(log));
     // Outputs charge contention alone to holders, unless other kinds are named.
     let charged = if args.filters.names_kinds() { filter.kinds } else { Kinds::contention() };
     let bar = progress::bar(work_bytes(&logs), "reading");

@@ -80,6 +80,7 @@ pub fn open_filtered(
         }),
     }
     tell_whole(&all.logs);
+    all.logs.iter_mut().for_each(|log| filter.choose_groups(log));
     Ok(all.logs)
 }
 

@@ -14,6 +14,7 @@ mod fold;
 mod handover;
 mod ids;
 mod known;
+mod linked;
 mod notes;
 mod owned;
 mod pass;

@@ -29,6 +29,9 @@ pub struct Filter {
     /// Only locks whose class, name, or class and identity
     /// (`java.lang.Object#7`) this finds something in.
     pub lock: Option<Regex>,
+    /// Only what threads did in groups that this finds something in; the empty text stands for
+    /// no group. See [`Filter::choose_groups`].
+    pub group: Option<Regex>,
     /// Only waits that ended at this moment or later, and what of samples was
     /// not before it.
     pub since: Option<Moment>,
@@ -48,6 +51,7 @@ impl Default for Filter {
             kinds: Kinds::contention(),
             thread: None,
             lock: None,
+            group: None,
             since: None,
             until: None,
             min_wait_ns: 0,
@@ -63,6 +67,13 @@ impl Filter {
     pub fn kinds_of_samples(&self) -> Option<Kinds> {
         let usual_kinds = self.kinds == Kinds::contention() || self.kinds == Kinds::all();
         (self.lock.is_some() || !usual_kinds).then_some(self.kinds)
+    }
+
+    /// Has a log give only what is in the groups asked for.
+    pub fn choose_groups(&self, log: &mut Recording) {
+        if let Some(regex) = &self.group {
+            log.keep_groups(|name| regex.is_match(name));
+        }
     }
 
     /// What the filter asks of single waits, in the times of this log. Nothing is asked

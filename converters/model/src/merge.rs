@@ -1,6 +1,6 @@
 //! Rows of a profile that are added up where they are equal.
 
-use crate::profile::{Profile, Row};
+use crate::profile::{LinkRow, Profile, Row};
 use rayon::prelude::*;
 
 /// Sorts rows and adds up those that have the same key.
@@ -31,10 +31,15 @@ pub(crate) fn remap(
     for row in &mut profile.sections {
         row.thread = thread(row.thread);
     }
-    for row in profile.blames.iter_mut().chain(&mut profile.wakes) {
+    let charged = profile.blames.iter_mut().chain(&mut profile.wakes);
+    for row in charged.chain(&mut profile.operations) {
         (row.thread, row.stack) = (thread(row.thread), stack(row.stack));
         row.waiter_stack = stack(row.waiter_stack);
     }
+    for row in &mut profile.links {
+        (row.thread, row.stack) = (thread(row.thread), stack(row.stack));
+    }
+    profile.links.sort_by_key(LinkRow::key);
     for row in &mut profile.samples {
         (row.thread, row.stack) = (thread(row.thread), stack(row.stack));
     }
@@ -43,5 +48,6 @@ pub(crate) fn remap(
     merge(&mut profile.sections);
     merge(&mut profile.blames);
     merge(&mut profile.wakes);
+    merge(&mut profile.operations);
     merge(&mut profile.samples);
 }

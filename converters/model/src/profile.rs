@@ -13,7 +13,7 @@ pub use crate::state::State;
 pub(crate) use row::Row;
 pub use taken::{AcquisitionCounts, InBursts};
 use tyrion_formats::ShortWaits;
-use tyrion_wire::{WaitKind, cell::BUCKETS};
+use tyrion_wire::{WaitKind, cell::BUCKETS, span::Span};
 
 /// What threads did with locks, summed, and what its ids stand for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,6 +62,12 @@ pub struct Profile {
     /// waiter's stack), each of those at most once: the thread is the one that ended
     /// the wait, and the stack where it did, empty where it was not taken.
     pub wakes: Vec<BlameRow>,
+    /// Waits by what the locks' owners were doing when they began, in the same order: the
+    /// thread is the one that waited, and the stack that of the owner's group, and no more.
+    pub operations: Vec<BlameRow>,
+    /// The longest waits of which it is known in which spans they were, in ascending order of
+    /// (thread, stack, lock, kind): parts of the sums of waits.
+    pub links: Vec<LinkRow>,
     /// Whether threads were sampled in any run. If not, no sample means that
     /// nothing is known of what they were doing.
     pub has_samples: bool,
@@ -193,6 +199,32 @@ pub struct WaitRow {
     pub wait_ns: u64,
     /// The longest of them, in ns.
     pub max_ns: u64,
+}
+
+/// A wait, and the span that it was in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkRow {
+    /// Index into [`Profile::threads`].
+    pub thread: u32,
+    /// Index into [`Profile::stacks`].
+    pub stack: u32,
+    /// Index into [`Profile::locks`].
+    pub lock: u32,
+    /// What kind of wait.
+    pub kind: WaitKind,
+    /// `Thread.getId()` of who had the lock, 0 when unknown.
+    pub owner: u64,
+    /// The span.
+    pub span: Span,
+    /// How long it took, in ns.
+    pub wait_ns: u64,
+}
+
+impl LinkRow {
+    /// What it has in common with the row of waits that it is a part of.
+    pub fn key(&self) -> (u32, u32, u32, WaitKind) {
+        (self.thread, self.stack, self.lock, self.kind)
+    }
 }
 
 /// How often one thread took locks in one stack, and how long it held them.
@@ -470,7 +502,7 @@ impl Profile {
         for acquisition in &self.acquisitions {
             row(acquisition.thread, acquisition.stack, acquisition.lock)?;
         }
-        for blame in self.blames.iter().chain(&self.wakes) {
+        for blame in self.blames.iter().chain(&self.wakes).chain(&self.operations) {
             row(blame.thread, blame.stack, blame.lock)?;
             within(blame.waiter_stack, self.stacks.len(), "stack")?;
         }
@@ -497,6 +529,7 @@ impl Profile {
             ("sections", is_sorted(&self.sections)),
             ("blames", is_sorted(&self.blames)),
             ("wakes", is_sorted(&self.wakes)),
+            ("operations", is_sorted(&self.operations)),
             ("samples", is_sorted(&self.samples)),
         ];
         match sorted.into_iter().find(|(_, sorted)| !sorted) {

@@ -128,6 +128,8 @@ pub struct Still {
     pub threads: u64,
     /// How long the longest had waited, in ns.
     pub longest_ns: u64,
+    /// How long all of them, in ns.
+    pub all_ns: u64,
 }
 
 /// Those of a group of threads that have most of something.

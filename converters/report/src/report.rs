@@ -221,6 +221,7 @@ fn is_recorded(findings: &Findings<'_>, about: About) -> bool {
         About::Dumps => findings.logs.iter().any(|log| !log.dumps().is_empty()),
         About::Locks => !profile.lacks_waits,
         About::Wakers => !profile.wakes.is_empty(),
+        About::Operations => !profile.operations.is_empty(),
         About::Samples => profile.has_samples,
     }
 }

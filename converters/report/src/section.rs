@@ -48,6 +48,8 @@ pub enum About {
     Locks,
     /// Those who end waits.
     Wakers,
+    /// What threads do, as the program says.
+    Operations,
     /// Samples of what threads were doing.
     Samples,
     /// Thread dumps.

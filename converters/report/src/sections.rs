@@ -12,6 +12,7 @@ mod in_bursts;
 pub mod lines;
 pub mod lock_order;
 pub mod near_misses;
+pub mod operations;
 pub mod overview;
 #[cfg(test)]
 mod same_name;
@@ -38,6 +39,7 @@ pub const SECTIONS: &[Section] = &[
     overview::SECTION,
     contended::SECTION,
     blockers::SECTION,
+    operations::SECTION,
     wait_chains::SECTION,
     wakers::SECTION,
     withheld::SECTION,

@@ -12,8 +12,8 @@ use tyrion_report::{
     render::json,
     sections::{
         blockers, contended, critical_sections, delays, dumps, lines, lock_order, near_misses,
-        overview, sampled, single_thread, still_waiting, timeline, tree, verdict, wait_chains,
-        wakers, whatif, withheld,
+        operations, overview, sampled, single_thread, still_waiting, timeline, tree, verdict,
+        wait_chains, wakers, whatif, withheld,
     },
 };
 
@@ -97,6 +97,12 @@ fn of_types(section: &str) -> BTreeSet<String> {
             of::<blockers::ThreadPair>(),
             of::<blockers::LockShare>(),
             of::<blockers::CodePair>(),
+        ],
+        "operations" => vec![
+            of::<operations::Operations>(),
+            of::<operations::OperationWaits>(),
+            of::<operations::OperationLock>(),
+            of::<operations::OperationHolder>(),
         ],
         "wakers" => vec![of::<wakers::Wakers>(), of::<wakers::WakerPair>()],
         "whatif" => {
@@ -184,8 +190,14 @@ fn every_field_is_documented() {
     names(&to_value(LockRef::default()).unwrap(), &mut in_lock);
     assert!(in_lock.iter().all(|name| is_in(&common, name)), "{in_lock:?}");
 
-    let logs =
-        ["v1-small.log", "v1-killed.log", "v1-trace.log", "v1-collections.log", "v1-wakers.log"];
+    let logs = [
+        "v1-small.log",
+        "v1-killed.log",
+        "v1-trace.log",
+        "v1-collections.log",
+        "v1-wakers.log",
+        "v1-spans.log",
+    ];
     let kinds = [Kinds::contention(), Kinds::all()];
     let reports = logs.iter().flat_map(|log| kinds.map(|kinds| report(log, kinds)));
     let reports: Vec<Value> = reports.collect();

@@ -281,7 +281,16 @@ fn option(attributes: &[Attribute], wanted: &str) -> Option<String> {
         let options = attribute.parse_args_with(Punctuated::<Meta, Comma>::parse_terminated);
         for option in options.unwrap() {
             let name = option.path().get_ident().unwrap().to_string();
-            let known = ["flatten", "into", "rename", "rename_all", "serialize_with", "skip"];
+            // What may be missing says so in words.
+            let known = [
+                "flatten",
+                "into",
+                "rename",
+                "rename_all",
+                "serialize_with",
+                "skip",
+                "skip_serializing_if",
+            ];
             assert!(known.contains(&name.as_str()), "what does {name} do to the documents?");
             if name == wanted {
                 found = Some(match option {

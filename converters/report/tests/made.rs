@@ -9,12 +9,13 @@ pub fn root() -> PathBuf {
 }
 
 /// The type of each section's answer, which is in the file of that section.
-const ANSWERS: [(&str, &str); 18] = [
+const ANSWERS: [(&str, &str); 19] = [
     ("verdict", "Verdict"),
     ("dumps", "DumpFindings"),
     ("overview", "Overview"),
     ("contended", "Contended"),
     ("blockers", "Blockers"),
+    ("operations", "Operations"),
     ("wait-chains", "WaitChains"),
     ("wakers", "Wakers"),
     ("withheld", "WithheldWaits"),
@@ -73,15 +74,7 @@ fn tables_are_made_from_the_types() {
             ],
         ),
         ("diff.md", vec![("fields", of("converters/report/src/diff/answer.rs", "Document"))]),
-        (
-            "info.md",
-            vec![
-                ("collections", of("converters/report/src/collections.rs", "Collections")),
-                ("own_cpu", of("converters/report/src/own_cpu.rs", "OwnCpu")),
-                ("holders", of("cli/src/commands/info/questions.rs", "Questions")),
-                ("walks", of("cli/src/commands/info/walks.rs", "Walks")),
-            ],
-        ),
+        ("info.md", vec![("fields", of("cli/src/commands/info/fields.rs", "InfoJson"))]),
         ("whatif.md", vec![("fields", of("cli/src/commands/whatif.rs", "Document"))]),
         ("top.md", vec![("fields", of("cli/src/commands/top/once.rs", "FrameJson"))]),
     ];

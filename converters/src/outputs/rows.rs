@@ -159,6 +159,27 @@ impl OutputRow {
         ])
     }
 
+    /// Takes one wait out of a row of waits: a row of it alone. `None` if it is no part of it.
+    pub(super) fn take_wait(&mut self, wait_ns: u64) -> Option<OutputRow> {
+        let rest = [(RowColumn::Count, 1), (RowColumn::WaitNs, wait_ns)]
+            .map(|(column, value)| Some((column, self.value(column).checked_sub(value)?)));
+        let [Some(count), Some(ns)] = rest else { return None };
+        let part = OutputRow { values: [0; COLUMNS], ..*self }
+            .with([(RowColumn::Count, 1), (RowColumn::WaitNs, wait_ns)]);
+        *self = self.with([count, ns]);
+        Some(part)
+    }
+
+    /// Whether a thread with this Java id had the lock; 0 stands for one that is not known.
+    pub(super) fn is_owned_by(&self, profile: &Profile, java_id: u64) -> bool {
+        match self.owner {
+            RowOwner::Other(owner) => {
+                profile.owners.get(owner as usize).is_some_and(|owner| owner.java_id == java_id)
+            }
+            _ => java_id == 0,
+        }
+    }
+
     /// The number in a column.
     #[inline]
     pub(super) fn value(&self, column: RowColumn) -> u64 {

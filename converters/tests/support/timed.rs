@@ -48,7 +48,7 @@ pub fn cell(thread: u32, site: u32, (first_ns, last_ns): (u64, u64), count: u32)
     histogram[cell::bucket(4 * US)] = count;
     let count = u64::from(count);
     let (sum_ns, max_ns) = (count * 4 * US, 4 * US);
-    Cell { thread, site, owner: 0, first_ns, last_ns, count, sum_ns, max_ns, histogram }
+    Cell { thread, site, owner: 0, group: 0, first_ns, last_ns, count, sum_ns, max_ns, histogram }
 }
 
 /// A bank in trace mode with every hold: waits that follow one another, overlap and were

@@ -3,11 +3,13 @@
 use super::{
     chunk::ChunkRef,
     entry::{Entry, Event, Noted},
+    groups::Groups,
 };
 use crate::damage::{Damage, Fault};
 use std::sync::Arc;
 use tyrion_wire::{
     event::{self, Note, Record, WaitRecord, usual_wait},
+    span::Span,
     trace::HoldsIter,
     wake::Wake,
 };
@@ -24,16 +26,39 @@ pub struct Events<'a> {
     now_ns: u64,
     /// What is left of a record that has many.
     holds: HoldsIter<'a>,
+    /// The trace of the last record that names one.
+    trace: [u64; 2],
     log: &'a Arc<str>,
     chunk: ChunkRef,
     torn: bool,
+    /// What alone is given, if not all is.
+    groups: Option<&'a Groups>,
+    /// Whether the last record was of these.
+    has_last: bool,
 }
 
 impl<'a> Events<'a> {
     pub(crate) fn new(bytes: &'a [u8], chunk: ChunkRef, log: &'a Arc<str>) -> Events<'a> {
         let (thread, now_ns) = (chunk.thread, chunk.first_ns);
         let holds = HoldsIter::default();
-        Events { bytes, at: 0, thread, now_ns, holds, log, chunk, torn: false }
+        Events {
+            bytes,
+            at: 0,
+            thread,
+            now_ns,
+            holds,
+            trace: [0; 2],
+            log,
+            chunk,
+            torn: false,
+            groups: None,
+            has_last: false,
+        }
+    }
+
+    /// Only what belongs to these groups, if there are some.
+    pub(crate) fn of(self, groups: Option<&'a Groups>) -> Events<'a> {
+        Events { groups, ..self }
     }
 
     /// The thread of the next record, as far as it is known.
@@ -71,6 +96,9 @@ impl Events<'_> {
     /// Hands all waits that are left to `take`: what iterating does, faster.
     #[inline]
     pub fn visit(&mut self, mut take: impl FnMut(&Event)) {
+        if self.groups.is_some() {
+            return self.for_each(|event| take(&event));
+        }
         let bytes = self.bytes;
         while self.next_hold().is_some() {}
         // Variables of their own, so that the compiler keeps them in registers.
@@ -109,6 +137,9 @@ impl<'a> Events<'a> {
     /// does, as fast as [`Events::visit`] where they are waits.
     #[inline]
     pub fn visit_all(&mut self, mut take: impl FnMut(Entry<'a>)) {
+        if self.groups.is_some() {
+            return self.records().for_each(take);
+        }
         let bytes = self.bytes;
         self.visit_holds(&mut take);
         let (mut at, mut now_ns, mut thread) = (self.at, self.now_ns, self.thread);
@@ -153,6 +184,14 @@ impl<'a> Events<'a> {
         Entry::Note(Noted { thread: self.thread, at_ns: self.now_ns, record })
     }
 
+    /// The span with its trace, which may be that of the one before.
+    fn with_trace(&mut self, span: Span) -> Span {
+        if span.trace != [0; 2] {
+            self.trace = span.trace;
+        }
+        Span { trace: self.trace, ..span }
+    }
+
     #[inline]
     fn visit_holds(&mut self, mut take: impl FnMut(Entry<'a>)) {
         while let Some(entry) = self.next_hold() {
@@ -160,8 +199,25 @@ impl<'a> Events<'a> {
         }
     }
 
-    /// The next record that is known.
+    /// The next record that is known, and wanted.
     fn next_entry(&mut self) -> Option<Entry<'a>> {
+        let Some(groups) = self.groups else { return self.next_of_all() };
+        loop {
+            let entry = self.next_of_all()?;
+            let has = match &entry {
+                // It belongs to the record before.
+                Entry::Note(Noted { record: Note::Span(_), .. }) => self.has_last,
+                _ => groups.has(&entry),
+            };
+            self.has_last = has;
+            if has {
+                return Some(entry);
+            }
+        }
+    }
+
+    /// The next record that is known.
+    fn next_of_all(&mut self) -> Option<Entry<'a>> {
         let bytes = self.bytes;
         if let Some(entry) = self.next_hold() {
             return Some(entry);
@@ -188,6 +244,7 @@ impl<'a> Events<'a> {
                         None => continue,
                     }
                 }
+                Record::Note(Note::Span(span)) => Note::Span(self.with_trace(span)),
                 Record::Note(note) => note,
                 Record::Unknown(_) => continue,
             };
@@ -217,7 +274,8 @@ pub fn visit_two<'a>(
     second: &mut Events<'a>,
     take: &mut impl TakeRecords<'a>,
 ) {
-    while let Some(next) = usual_of_both(first, second, take) {
+    let has_all = first.groups.is_none() && second.groups.is_none();
+    while let Some(next) = has_all.then(|| usual_of_both(first, second, take)).flatten() {
         let is_end = next.0.is_none() || next.1.is_none();
         next.0.into_iter().chain(next.1).for_each(|entry| take.entry(entry));
         if is_end {

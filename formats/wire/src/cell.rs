@@ -49,6 +49,8 @@ pub struct Cell {
     pub site: u32,
     /// Thread id of the lock's owner when each of the waits began, 0 when unknown.
     pub owner: u32,
+    /// Stack id of the group that the owner was in then, 0 for none.
+    pub group: u32,
     /// Start of the first wait, monotonic ns.
     pub first_ns: u64,
     /// End of the last wait, monotonic ns.
@@ -71,6 +73,7 @@ impl Cell {
         le::put(&mut bytes, 8, &self.site.to_le_bytes());
         le::put(&mut bytes, 12, &self.owner.to_le_bytes());
         le::put(&mut bytes, 16, &self.first_ns.to_le_bytes());
+        le::put(&mut bytes, 24, &self.group.to_le_bytes());
         let sums = [self.count, self.sum_ns, self.max_ns, self.last_ns];
         for (nth, sum) in sums.iter().enumerate() {
             le::put(&mut bytes, field::SUMS + 8 * nth, &sum.to_le_bytes());
@@ -93,6 +96,7 @@ impl Cell {
             thread: le::u32_at(bytes, 4)?,
             site: le::u32_at(bytes, 8)?,
             owner: le::u32_at(bytes, 12)?,
+            group: le::u32_at(bytes, 24)?,
             first_ns: le::u64_at(bytes, 16)?,
             count: le::u64_at(bytes, sums)?,
             sum_ns: le::u64_at(bytes, sums + 8)?,
@@ -115,6 +119,7 @@ mod tests {
             thread: 1,
             site: 2,
             owner: 9,
+            group: 8,
             first_ns: 3,
             last_ns: 30_000,
             count: 2,

@@ -17,8 +17,8 @@
 //!
 //! A record of type 2 is one byte `code << 2 | 2`, a varint length and so many
 //! bytes; readers skip codes they do not know. Those of trace mode are in [`crate::trace`],
-//! that of sampling in [`crate::sample`], who ended a wait in [`crate::wake`], and what the
-//! owner of the lock did in [`crate::holder`].
+//! that of sampling in [`crate::sample`], who ended a wait in [`crate::wake`], what the
+//! owner of the lock did in [`crate::holder`], and spans in [`crate::span`].
 
 use crate::{
     fields::TYPE_MISC,
@@ -26,6 +26,7 @@ use crate::{
     kind::Outcome,
     le,
     sample::{Sample, Snapshot},
+    span::{Operation, Span},
     trace::{self, Blame, Hold, Holds, Instance, Nest},
     varint,
     wake::Wake,
@@ -171,6 +172,10 @@ notes! {
     Wake(Wake),
     /// What the owner of a lock did while a thread waited.
     Holder(Holder) timed,
+    /// The wait or hold before it was in a span.
+    Span(Span),
+    /// In which group the owner of a lock was when the wait before it began.
+    Operation(Operation),
 }
 
 fn byte_len(value: u64) -> u16 {

@@ -24,6 +24,7 @@ pub mod pattern;
 pub mod sample;
 pub mod slot;
 pub mod slow_path;
+pub mod span;
 pub mod trace;
 pub mod varint;
 pub mod wake;

@@ -1,10 +1,11 @@
 //! What a thread was doing, as the root of its stacks.
 
-use super::Inner;
+use super::{Dictionary, Inner};
 use crate::{
     fingerprint::{Fingerprint, fold},
     groups::{self, Group},
     log::LogFile,
+    sync::lock,
 };
 use tyrion_wire::def::{Definition, id};
 
@@ -17,6 +18,14 @@ pub fn within(group: u32, (a, b): Fingerprint) -> Fingerprint {
     let group = u64::from(group);
     let first = fold(a ^ group, 0x4528_21e6_38d0_1377);
     (first, fold(b ^ group.rotate_left(32), 0xbe54_66cf_34e9_0c6c))
+}
+
+impl Dictionary {
+    /// The id of the stack that stands for a group; `None` when it could not be defined for
+    /// lack of room.
+    pub fn group(&self, log: &LogFile, group: &Group) -> Option<u32> {
+        lock(&self.inner).group(log, group)
+    }
 }
 
 impl Inner {

@@ -171,6 +171,8 @@ impl World {
             outcome: Outcome::Granted,
             owner: pending.owner.id,
             parks: 0,
+            group: 0,
+            span: tyrion_wire::span::Span::NONE,
         };
         lane.write(log, &ended, 0);
     }

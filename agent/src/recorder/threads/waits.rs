@@ -5,7 +5,7 @@ use std::sync::{
     Arc,
     atomic::Ordering::{Relaxed, Release},
 };
-use tyrion_wire::{Outcome, WaitKind, def::id, slot::field};
+use tyrion_wire::{Outcome, WaitKind, def::id, slot::field, span::Span};
 
 /// A wait that has begun. Its ids are of the generation that its [`Waits`] are of.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +23,10 @@ pub struct PendingWait {
     pub place: u32,
     /// The owner when the wait began, or as soon as it was known.
     pub owner: Owner,
+    /// The number of the group that the owner was in then; 0 for none, or if it is not known.
+    pub owner_group: u32,
+    /// The span that the waiter is in.
+    pub span: Span,
     /// The JVM's monitor that is waited for, if that is known; else 0.
     pub monitor: usize,
     /// The owner when it was looked for last, later than the wait's beginning.
@@ -38,6 +42,8 @@ impl PendingWait {
         lock: id::UNKNOWN,
         place: id::UNKNOWN,
         owner: Owner::UNKNOWN,
+        owner_group: 0,
+        span: Span::NONE,
         monitor: 0,
         seen: None,
     };

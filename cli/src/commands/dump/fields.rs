@@ -30,6 +30,10 @@ pub enum Record<'a> {
     Pending(Pending<'a>),
     /// Who ended the wait before it.
     Wake(Wake<'a>),
+    /// In which span of a trace the wait or hold before it was.
+    Span(SpanIds<'a>),
+    /// What the owner of the lock was doing when the wait before it began.
+    Operation(Operation<'a>),
     /// What the owner of a lock did while another thread waited.
     Holder(OwnerAnswer<'a>),
     /// What a thread was doing, in one sample or several alike.
@@ -240,6 +244,22 @@ pub struct Wake<'a> {
     pub stack: Later,
     /// Whether that was looked for.
     pub stack_taken: bool,
+}
+
+/// A span.
+#[derive(Serialize, JsonSchema)]
+pub struct SpanIds<'a> {
+    /// The trace's id, 32 hexadecimal digits.
+    pub trace_id: &'a str,
+    /// The span's id, 16 of them.
+    pub span_id: &'a str,
+}
+
+/// What an owner was doing.
+#[derive(Serialize, JsonSchema)]
+pub struct Operation<'a> {
+    /// What the program said: its group, or the name of its span.
+    pub owner_group: &'a str,
 }
 
 /// An answer to the question who has a lock.

@@ -38,9 +38,17 @@ impl Dump<'_> {
             }
             Note::Wake(wake) => self.wake(out, &noted.with(wake)),
             Note::Holder(holder) => self.holder(out, &noted.with(holder)),
-            _ if !self.window.holds(noted.at_ns) => Ok(()),
+            Note::Span(span) => self.span(out, &span),
+            Note::Operation(operation) => self.operation(out, &operation),
+            _ if !self.window.holds(noted.at_ns) => {
+                self.shows_last = false;
+                Ok(())
+            }
             Note::Blame(blame) => self.blame(out, self.moment(noted), &blame),
-            _ if !self.thread(noted.thread).1 => Ok(()),
+            _ if !self.thread(noted.thread).1 => {
+                self.shows_last = false;
+                Ok(())
+            }
             Note::Hold(hold) => self.hold(out, self.moment(noted), &hold),
             // They have no duration that could be long enough.
             _ if self.window.min_wait_ns > 0 => Ok(()),
@@ -50,11 +58,13 @@ impl Dump<'_> {
     }
 
     fn hold(&mut self, out: &mut dyn Write, moment: ThreadMoment, hold: &Hold) -> io::Result<()> {
+        self.shows_last = false;
         let Hold { hold_ns, place, class, hash, .. } = *hold;
         let lock = self.lock_names.lock(Held { place, class, hash });
         if hold_ns < self.window.min_wait_ns || !self.lock_names.wants(&lock) {
             return Ok(());
         }
+        self.shows_last = true;
         let thread = self.thread(moment.thread);
         if self.json {
             let record = Record::Hold(fields::Hold {

@@ -61,7 +61,18 @@ fn volume(state: RecordingState, recording: &str, number: &str, wait_ns: u64) ->
     let mut histogram = [0; BUCKETS];
     histogram[bucket(1023)] = 1;
     let (first_ns, last_ns, count, sum_ns, max_ns) = (1, 2_000, 1, 1023, 1023);
-    let cell = Cell { thread, site, owner: 0, first_ns, last_ns, count, sum_ns, max_ns, histogram };
+    let cell = Cell {
+        thread,
+        site,
+        owner: 0,
+        group: 0,
+        first_ns,
+        last_ns,
+        count,
+        sum_ns,
+        max_ns,
+        histogram,
+    };
     log.cell(lane, &cell).unwrap();
     let kind = WaitKind::Monitor;
     log.pending(&Pending {

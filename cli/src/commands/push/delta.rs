@@ -178,6 +178,8 @@ pub fn since(mut profile: Profile, sent: &SentRows) -> Delta {
     (profile.has_blame, profile.has_wakers) = (false, false);
     profile.blames.clear();
     profile.wakes.clear();
+    profile.operations.clear();
+    profile.links.clear();
     profile.sections.clear();
     Delta { profile, adds }
 }

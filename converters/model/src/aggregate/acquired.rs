@@ -24,6 +24,7 @@ pub(super) struct ThreadRows {
     pub(super) sections: Vec<SectionRow>,
     pub(super) blames: Vec<BlameRow>,
     pub(super) wakes: Vec<BlameRow>,
+    pub(super) operations: Vec<BlameRow>,
     pub(super) samples: Vec<SampleRow>,
 }
 
@@ -43,6 +44,7 @@ impl ThreadRows {
         self.sections.iter_mut().for_each(|row| row.thread = thread);
         self.blames.iter_mut().for_each(|row| row.thread = thread);
         self.wakes.iter_mut().for_each(|row| row.thread = thread);
+        self.operations.iter_mut().for_each(|row| row.thread = thread);
         self.samples.iter_mut().for_each(|row| row.thread = thread);
     }
 }
@@ -90,6 +92,7 @@ impl Rows<'_, '_> {
         sums.samples.retain(|key, _| wanted(key.0));
         sums.blames.retain(|key, _| wanted(key.0));
         sums.wakes.retain(|key, _| wanted(key.0));
+        sums.operations.retain(|key, _| wanted(key.0));
         let mut rows: BTreeMap<u32, ThreadRows> = BTreeMap::new();
         for ((thread, spot), group) in self.groups(&sums) {
             self.add_group(rows.entry(thread).or_default(), spot, &group);
@@ -119,6 +122,13 @@ impl Rows<'_, '_> {
             .map(|(&(thread, stack, site), ended)| ((thread, stack, None, site), charged(*ended)));
         for (thread, wakes) in self.charged(wakes) {
             rows.entry(thread).or_default().wakes = wakes;
+        }
+        let operations = sums
+            .operations
+            .iter()
+            .map(|(&(thread, stack, site), waits)| ((thread, stack, None, site), charged(*waits)));
+        for (thread, operations) in self.charged(operations) {
+            rows.entry(thread).or_default().operations = operations;
         }
         rows
     }

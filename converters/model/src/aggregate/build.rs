@@ -6,6 +6,7 @@ use super::{
     handover,
     ids::{LogIds, WaitKey},
     known::thread_of,
+    linked::{LinkedWait, LinkedWaits},
     pass::LogSums,
     resolve::{Interner, Resolver},
     result::Aggregate,
@@ -17,7 +18,7 @@ use crate::{
     filter::States,
     filter::{Filter, Window},
     identity::Node,
-    profile::{NO_OWNER, Run, WaitRow},
+    profile::{LinkRow, NO_OWNER, Run, WaitRow},
     state::State,
     totals::KindTotals,
     withheld::Withheld,
@@ -157,11 +158,31 @@ impl<'a> ProfileBuilder<'a> {
                 self.add_thread(log, run, thread, rows);
             }
         }
+        self.add_links(log, sums.links, (&wait_keys, &key_of_site));
         self.out.profile.waits.shrink_to_fit();
         if let Some(ids) = self.out.ids.last_mut() {
             let threads = std::mem::take(&mut ids.threads);
             *ids = LogIds { threads, wait_keys, key_of_site, ..known };
         }
+    }
+
+    /// Adds the waits whose spans are known, of threads and sites that the profile has.
+    fn add_links(
+        &mut self,
+        log: &Recording,
+        links: LinkedWaits,
+        (wait_keys, key_of_site): (&[WaitKey], &[u32]),
+    ) {
+        let threads = self.out.ids.last().map_or(&[][..], |ids| &ids.threads);
+        let row = |wait: LinkedWait| {
+            let at = *key_of_site.get(wait.site as usize)?;
+            let key = *wait_keys.get(at as usize)?;
+            let of = threads.binary_search_by_key(&wait.thread, |(thread, _)| *thread).ok()?;
+            Some(wait.row(log, threads[of].1, key))
+        };
+        let rows: Vec<LinkRow> = links.into_sorted().into_iter().filter_map(row).collect();
+        self.out.profile.links.extend(rows);
+        self.out.profile.links.sort_by_key(LinkRow::key);
     }
 
     fn add_run(&mut self, log: &Recording) -> u32 {
@@ -323,6 +344,7 @@ impl<'a> ProfileBuilder<'a> {
         profile.sections.append(&mut rows.sections);
         profile.blames.append(&mut rows.blames);
         profile.wakes.append(&mut rows.wakes);
+        profile.operations.append(&mut rows.operations);
         profile.samples.append(&mut rows.samples);
     }
 }

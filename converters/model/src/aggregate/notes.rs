@@ -275,8 +275,8 @@ impl Notes {
             ));
         }
         if self.without_trace != 0 {
-            let count = self.without_trace;
-            lines.push(format!("logs recorded without mode=trace: {count}; they have waits only"));
+            let logs = logs(self.without_trace);
+            lines.push(format!("{logs} recorded without mode=trace: only waits are counted"));
         }
         lines.extend(self.aimed.as_ref().map(Aimed::line));
         if self.hold_unmeasured {
@@ -306,12 +306,18 @@ impl Notes {
             lines.push(note.to_owned());
         }
         if self.without_samples != 0 {
-            let count = self.without_samples;
+            let logs = logs(self.without_samples);
             lines.push(format!(
-                "logs recorded without sampling: {count}; they do not say what else threads did"
+                "{logs} recorded without sampling: what else threads did is unknown"
             ));
         }
     }
+}
+
+/// `1 log was`, `2 logs were`
+fn logs(count: u64) -> String {
+    let verb = if count == 1 { "was" } else { "were" };
+    format!("{} {verb}", units::counted(count, "log"))
 }
 
 /// `12 places were counted in bursts (count=adaptive): ...`

@@ -3,6 +3,7 @@
 use super::{
     fold::{FoldNotes, Folder},
     known::known_thread,
+    linked::{LinkedWaits, Linker},
     owned::{self, OwnedSite, OwnedSums, OwnerTable},
     sampled::{SampleSums, Sampler, Samples},
     sums::{PieceSums, SiteSums, SparseSums, ThreadSums, WaitSums, lock},
@@ -39,6 +40,8 @@ pub(super) struct LogSums {
     pub(super) folds: FoldNotes,
     pub(super) trace: TraceSums,
     pub(super) samples: SampleSums,
+    /// The longest waits whose spans are known.
+    pub(super) links: LinkedWaits,
     pub(super) damage: Vec<Damage>,
 }
 
@@ -53,6 +56,7 @@ pub(super) struct SumQuestion<'a> {
     events: AtomicU64,
     trace: Mutex<TraceSums>,
     sampled: Mutex<SampleSums>,
+    links: Mutex<LinkedWaits>,
     rest: Mutex<(WaitSums, FoldNotes)>,
 }
 
@@ -74,6 +78,7 @@ impl<'a> SumQuestion<'a> {
             events: AtomicU64::new(0),
             trace: Mutex::default(),
             sampled: Mutex::default(),
+            links: Mutex::default(),
             rest: Mutex::default(),
         }
     }
@@ -92,6 +97,7 @@ impl<'a> SumQuestion<'a> {
             folds,
             trace: inner(self.trace),
             samples: inner(self.sampled),
+            links: inner(self.links),
             damage,
         }
     }
@@ -114,6 +120,7 @@ impl Question for SumQuestion<'_> {
     fn take(&self, mut worker: SumVisitor<'_>) {
         lock(&self.trace).add(worker.tracer.finish());
         lock(&self.sampled).add(&mut worker.sampler.sums);
+        lock(&self.links).take(&mut worker.linker.found);
         worker.owned.hand_over();
         self.recorded.add_sparse(&mut worker.others.sums);
         self.folded.add_sparse(&mut worker.folder.sums);
@@ -138,6 +145,7 @@ pub(super) struct SumVisitor<'a> {
     folder: Folder<'a>,
     tracer: Tracer<'a>,
     sampler: Sampler<'a>,
+    linker: Linker,
     /// Whether all waits are added, and sums are all that is wanted of them: two chunks
     /// can be decoded together.
     adds_all: bool,
@@ -237,7 +245,8 @@ fn take_note(tracer: &mut Tracer<'_>, sampler: &mut Sampler<'_>, noted: &Noted<N
         Note::Sample(sample) => sampler.record(&noted.with(sample)),
         Note::Wake(wake) => tracer.wake(&noted.with(wake)),
         Note::Holder(holder) => tracer.holder(&noted.with(holder)),
-        Note::Instance(_) | Note::Nest(_) | Note::Snapshot(_) => {}
+        Note::Operation(operation) => tracer.operation(&noted.with(operation)),
+        Note::Instance(_) | Note::Nest(_) | Note::Snapshot(_) | Note::Span(_) => {}
     }
 }
 
@@ -258,6 +267,11 @@ impl<'r, const BY_OWNER: bool> TakeRecords<'r> for Both<'_, '_, BY_OWNER> {
     }
 }
 
+/// Whether there may be records of spans. A span with a name is a group.
+fn may_have_spans(log: &Recording) -> bool {
+    log.definitions().stacks().groups().next().is_some()
+}
+
 impl<'a> SumVisitor<'a> {
     fn new(to: &'a SumQuestion<'a>) -> Self {
         let SumQuestion { log, window, samples, owned, .. } = to;
@@ -274,7 +288,8 @@ impl<'a> SumVisitor<'a> {
             folder: Folder::new(log, window),
             tracer: Tracer::new(log, window),
             sampler: Sampler::new(log, window, *samples),
-            adds_all: window.is_open() && !log.is_trace(),
+            linker: Linker::new(),
+            adds_all: window.is_open() && !log.is_trace() && !may_have_spans(log),
             count: 0,
         }
     }
@@ -317,6 +332,7 @@ impl<'a> SumVisitor<'a> {
 
 impl Visitor for SumVisitor<'_> {
     fn begin_piece(&mut self, thread: u32, bytes: u64) {
+        self.linker.other();
         self.thread = thread;
         // Going through all sites after a piece must not cost more than it.
         self.is_dense = bytes >= self.dense.len() as u64 / 2;
@@ -340,12 +356,19 @@ impl Visitor for SumVisitor<'_> {
     fn entry(&mut self, entry: &Entry<'_>) {
         match entry {
             Entry::Wait(event) if self.window.is_open() || self.window.takes(event) => {
+                self.linker.wait(event);
                 let mut adder =
                     Adder::new(self.thread, self.is_dense, &mut self.dense, &mut self.others);
                 let Event { thread, site, owner, .. } = *event;
                 adder.add_wait::<true>(&mut self.owned, thread, site, owner, event.wait_ns());
             }
-            Entry::Wait(_) => self.count += 1,
+            Entry::Wait(_) => {
+                self.linker.other();
+                self.count += 1;
+            }
+            Entry::Note(Noted { record: Note::Span(span), thread, .. }) => {
+                self.linker.span(self.log, *thread, *span);
+            }
             Entry::Note(noted) => take_note(&mut self.tracer, &mut self.sampler, noted),
         }
     }
@@ -364,6 +387,7 @@ impl Visitor for SumVisitor<'_> {
 
     fn cell(&mut self, cell: &Cell) {
         let taken = self.folder.add(cell);
+        self.tracer.folded_operation(cell, &taken);
         if cell.owner != 0 && taken.count != 0 && self.owned.is_on {
             let of = OwnedSite { thread: cell.thread, site: cell.site, owner: cell.owner };
             self.owned.add_folded(of, &taken);

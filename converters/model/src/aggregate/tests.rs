@@ -100,6 +100,7 @@ fn cell(thread: u32, site: u32, first_ns: u64, waits: &[u64]) -> Cell {
         thread,
         site,
         owner: 0,
+        group: 0,
         first_ns,
         last_ns: first_ns + 10_000_000_000,
         count: waits.len() as u64,

@@ -9,10 +9,11 @@ use super::{
 use crate::{filter::Window, hash::Table, near::Near};
 use tyrion_formats::{HoldMode, Noted, Recording};
 use tyrion_wire::{
-    cell::BUCKETS,
+    cell::{BUCKETS, Cell},
     def::id::{EMPTY_STACK, UNKNOWN},
     holder::Holder,
-    trace::{AcquisitionCell, Blame, Hold, USUAL_PAIR_NS},
+    span::Operation,
+    trace::{AcquisitionCell, Blame, Hold, USUAL_PAIR_NS, hold_flag},
     wake::Wake,
 };
 
@@ -138,6 +139,9 @@ pub(super) type SampleKey = (u32, u32, u32, u32);
 /// Who ended a wait: thread and stack; the site of the wait.
 pub(super) type WakeKey = (u32, u32, u32);
 
+/// What an owner was doing: who waited for it, the stack of its group, the site of the wait.
+pub(super) type OperationKey = (u32, u32, u32);
+
 /// What the pass over a log finds besides waits. Sums in no order.
 #[derive(Default)]
 pub(super) struct TraceSums {
@@ -146,6 +150,8 @@ pub(super) struct TraceSums {
     pub(super) samples: Table<SampleKey, WaitSums>,
     pub(super) blames: Table<BlameKey, WaitSums>,
     pub(super) wakes: Table<WakeKey, WaitSums>,
+    /// What owners of locks were doing: who waited, the stack of the owner's group, the site.
+    pub(super) operations: Table<OperationKey, WaitSums>,
     pub(super) asked: LookSums,
     /// Acquisitions in all, whatever the filter.
     pub(super) acquisitions: u64,
@@ -164,6 +170,7 @@ impl TraceSums {
             + self.samples.len()
             + self.blames.len()
             + self.wakes.len()
+            + self.operations.len()
             + self.asked.len()
     }
 
@@ -180,6 +187,9 @@ impl TraceSums {
         }
         for (key, sums) in other.wakes.drain() {
             self.wakes.entry(key).or_default().add(&sums);
+        }
+        for (key, sums) in other.operations.drain() {
+            self.operations.entry(key).or_default().add(&sums);
         }
         self.asked.take(&mut other.asked);
         for (sum, value) in [
@@ -253,6 +263,30 @@ impl<'a> Tracer<'a> {
         }
     }
 
+    /// Adds what the owner of a lock was doing when a wait began.
+    #[inline(never)]
+    pub(super) fn operation(&mut self, noted: &Noted<Operation>) {
+        let Operation { stack, site, wait_ns } = noted.record;
+        if self.window.holds(noted.at_ns) && wait_ns >= self.window.min_wait_ns {
+            self.put_operation((noted.thread, stack, site), &WaitSums::of(wait_ns));
+        }
+    }
+
+    /// The same of waits that were folded, as far as they were taken.
+    pub(super) fn folded_operation(&mut self, cell: &Cell, taken: &WaitSums) {
+        if cell.group != EMPTY_STACK && taken.count != 0 {
+            self.put_operation((cell.thread, cell.group, cell.site), taken);
+        }
+    }
+
+    fn put_operation(&mut self, (waiter, stack, site): OperationKey, sums: &WaitSums) {
+        let definitions = self.log.definitions();
+        if definitions.sites().get(site).is_some() && definitions.stacks().group(stack).is_some() {
+            let key = (known_thread(self.log, waiter), stack, site);
+            self.sums.operations.entry(key).or_default().add(sums);
+        }
+    }
+
     #[inline(never)]
     fn put_wakes(&mut self, (waker, stack, site): WakeKey, sums: &WaitSums) {
         let definitions = self.log.definitions();
@@ -283,7 +317,7 @@ impl<'a> Tracer<'a> {
 
     /// Adds a hold whose stack was taken.
     pub(super) fn hold(&mut self, held: &Noted<Hold>) {
-        if !self.scope.acquisitions {
+        if !self.scope.acquisitions || held.record.flags & hold_flag::IN_SPAN != 0 {
             return;
         }
         let (thread, hold) = (known_thread(self.log, held.thread), &held.record);

@@ -1,7 +1,7 @@
 //! What happened.
 
 use std::cmp::Reverse;
-use tyrion_wire::{Outcome, WaitKind, sample::ThreadState};
+use tyrion_wire::{Outcome, WaitKind, sample::ThreadState, span::Span};
 
 /// Something that happened. Times are those of the timeline's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,8 @@ pub struct Wait {
     pub parks: u64,
     /// Who ended it, where that is known.
     pub waker: Option<Waker>,
+    /// The span that the thread was in; [`Span::NONE`] for none.
+    pub span: Span,
 }
 
 /// Who ended a wait.
@@ -77,6 +79,8 @@ pub struct Hold {
     pub class: u32,
     /// Its identity hash, 0 when unknown.
     pub hash: u32,
+    /// The span that the thread was in; [`Span::NONE`] for none.
+    pub span: Span,
 }
 
 /// A release that another thread waited for. Ids are those of the log.

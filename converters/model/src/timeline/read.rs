@@ -9,7 +9,7 @@ use crate::{
     totals::SampleTotals,
 };
 use tyrion_formats::{Entry, Event, Events, Note, Noted, Recording};
-use tyrion_wire::{sample::Sample, trace, wake::Wake};
+use tyrion_wire::{self as wire, sample::Sample, trace, wake::Wake};
 
 /// What reading needs of a timeline.
 #[derive(Clone, Copy)]
@@ -84,36 +84,41 @@ impl Readable<'_, '_> {
     ) {
         let of_run = run as usize;
         let Some(window) = self.windows.get(of_run) else { return };
-        // Who ended a wait is told behind it.
-        let mut last: Option<Wait> = None;
+        // Who ended a wait, and in which span it was, is told behind it.
+        let mut last: Option<Item> = None;
         let mut known = KnownThread::default();
         events.visit_all(|entry| {
             if let Entry::Note(noted) = &entry
-                && let Note::Wake(wake) = noted.record
+                && self.tells_of(noted, &mut last)
             {
-                if let Some(wait) = &mut last {
-                    self.set_waker(wait, &noted.with(wake));
-                }
                 return;
             }
-            if let Some(wait) = last.take() {
-                take(Item::Wait(wait));
+            if let Some(item) = last.take() {
+                take(item);
             }
             match &entry {
                 Entry::Wait(event) if window.takes(event) => {
-                    last = self.wait(run, event, &mut known)
+                    last = self.wait(run, event, &mut known).map(Item::Wait);
                 }
-                Entry::Note(noted) => {
-                    if let Some(item) = self.noted(run, noted, (window, wanted)) {
-                        take(item);
-                    }
-                }
+                Entry::Note(noted) => last = self.noted(run, noted, (window, wanted)),
                 _ => {}
             }
         });
-        if let Some(wait) = last {
-            take(Item::Wait(wait));
+        if let Some(item) = last {
+            take(item);
         }
+    }
+
+    /// Whether a record tells of the one before, and what it does.
+    fn tells_of(&self, noted: &Noted<Note<'_>>, last: &mut Option<Item>) -> bool {
+        match (noted.record, last) {
+            (Note::Wake(wake), Some(Item::Wait(wait))) => self.set_waker(wait, &noted.with(wake)),
+            (Note::Span(span), Some(Item::Wait(wait))) => wait.span = span,
+            (Note::Span(span), Some(Item::Hold(hold))) => hold.span = span,
+            (Note::Wake(_) | Note::Span(_) | Note::Operation(_), _) => {}
+            _ => return false,
+        }
+        true
     }
 
     /// The wait, if the profile has it.
@@ -140,6 +145,7 @@ impl Readable<'_, '_> {
             owner: known_thread(log, event.owner),
             parks: event.parks,
             waker: None,
+            span: wire::span::Span::NONE,
         })
     }
 
@@ -225,6 +231,7 @@ impl Readable<'_, '_> {
             place: hold.place,
             class: hold.class,
             hash: hold.hash,
+            span: wire::span::Span::NONE,
         })
     }
 

@@ -356,6 +356,7 @@ fn logs() -> impl Strategy<Value = Vec<Recording>> {
                         thread,
                         site,
                         owner: 0,
+                        group: 0,
                         first_ns,
                         last_ns,
                         count,

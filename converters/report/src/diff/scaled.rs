@@ -71,6 +71,8 @@ fn waits_of(findings: &Findings<'_>) -> Profile {
     profile.sections.clear();
     profile.blames.clear();
     profile.wakes.clear();
+    profile.operations.clear();
+    profile.links.clear();
     profile
 }
 

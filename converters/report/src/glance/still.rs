@@ -4,7 +4,6 @@
 use super::{Findings, GlanceLock, MOST_LOCKS, Most, Still};
 use crate::{
     ReportOptions,
-    findings::thread_group,
     sections::still_waiting::{Waiting, still_waiting},
 };
 use std::cmp::Reverse;
@@ -33,14 +32,19 @@ pub(super) fn with_those_that_wait(
         lock.still = Still {
             threads: own.len() as u64,
             longest_ns: own.iter().map(|waits| waits.waited_ns).max().unwrap_or(0),
+            all_ns: own.iter().map(|waits| waits.waited_ns).sum(),
         };
-        // Whom they wait for comes before those whom others got it from.
+        // Those who are stuck come before those who once waited, and each by its own name: in
+        // a deadlock two of one group may have each other's lock.
         let [waiters, owners] = [most(&own, |it| &it.thread), most(&own, |it| &it.owner)];
-        lock.holder = if owners.name.is_empty() { lock.holder.clone() } else { owners };
-        lock.waiter = if lock.waiter.name.is_empty() { waiters } else { lock.waiter.clone() };
+        for (shown, stuck) in [(&mut lock.waiter, waiters), (&mut lock.holder, owners)] {
+            if !stuck.name.is_empty() {
+                *shown = stuck;
+            }
+        }
     }
     // Of equal ones those with more wait stay in front.
-    locks.sort_by_key(|lock| Reverse(lock.still.longest_ns));
+    locks.sort_by_key(|lock| Reverse(lock.still.all_ns));
     locks.truncate(MOST_LOCKS);
     locks
 }
@@ -58,5 +62,5 @@ fn label(findings: &Findings<'_>, waiting: &Waiting) -> String {
 
 fn most(waiting: &[&Waiting], who: fn(&Waiting) -> &String) -> Most {
     let known = waiting.iter().filter(|waits| !who(waits).is_empty());
-    Most::of(known.map(|waits| (thread_group(who(waits)), waits.waited_ns)))
+    Most::of(known.map(|waits| (who(waits).clone(), waits.waited_ns)))
 }

@@ -57,17 +57,19 @@ fn who_still_waits_is_told() {
         let lock = &glance.locks[at];
         (&*lock.label, lock.still.threads, lock.still.longest_ns, lock.wait_ns)
     };
-    assert_eq!(row(0), ("a.Store#3", 1, 8_000_000_000, 0));
-    assert_eq!(row(1), ("a.Cache#1", 2, 7_000_000_000, 400_000_000));
+    // Two threads lose more than one that began earlier.
+    assert_eq!(row(0), ("a.Cache#1", 2, 7_000_000_000, 400_000_000));
+    assert_eq!(row(1), ("a.Store#3", 1, 8_000_000_000, 0));
     assert_eq!(row(2), ("a.Most#2", 0, 0, 900_000_000));
     assert_eq!(glance.locks.len(), 3);
     let who = |at: usize| {
         let lock = &glance.locks[at];
         (&*lock.waiter.name, &*lock.holder.name)
     };
-    assert_eq!((who(0), who(1)), (("main", "http-*"), ("http-*", "main")));
+    // By their own names: two of a group may wait for each other.
+    assert_eq!((who(0), who(1)), (("http-1", "main"), ("main", "http-1")));
     let drawn = |at: usize| glance.over_time(&glance.locks[at]).iter().sum::<u64>();
-    assert!(drawn(1) > 10_000_000_000, "with the waits that had not ended: {}", drawn(1));
+    assert!(drawn(0) > 10_000_000_000, "with the waits that had not ended: {}", drawn(0));
 }
 
 #[test]

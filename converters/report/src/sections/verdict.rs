@@ -343,7 +343,7 @@ fn is_partial(findings: &Findings<'_>) -> bool {
     let filter = findings.filter;
     let mut contention = WaitKind::ALL.into_iter().filter(|kind| kind.is_contention());
     let lacks_kinds = contention.any(|kind| !filter.kinds.contains(kind));
-    lacks_kinds || filter.lock.is_some() || filter.min_wait_ns != 0
+    lacks_kinds || filter.lock.is_some() || filter.group.is_some() || filter.min_wait_ns != 0
 }
 
 /// The group that lost the largest share, of those that waited for long enough.

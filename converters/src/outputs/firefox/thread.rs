@@ -287,6 +287,11 @@ fn write_wait(context: &mut Context<'_, '_>, wait: &Wait, out: &mut dyn Write) -
     if wait.parks != 0 {
         write!(out, ",\"parks\":{}", wait.parks)?;
     }
+    if wait.span.is_some() {
+        for (key, id) in [("trace", wait.span.trace_text()), ("span", wait.span.id_text())] {
+            write!(out, ",\"{key}\":\"{id}\"")?;
+        }
+    }
     let stack = context.tables.stack(wait.stack, wait.lock, wait.kind);
     let at = ms(timeline.axis().since_start_ns(wait.start_ns));
     write!(out, ",\"cause\":{{\"time\":{at},\"stack\":{}}}}}", or_null(stack))

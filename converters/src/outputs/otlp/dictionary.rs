@@ -8,6 +8,7 @@ use crate::outputs::{
 use prost::Message;
 use std::{collections::HashMap, io};
 use tyrion_model::profile::Profile;
+use tyrion_wire::span::Span;
 
 /// Fields of `ProfilesDictionary`.
 const LOCATION_TABLE: u64 = 2;
@@ -23,6 +24,9 @@ pub(super) struct Dictionary {
     table: Vec<proto::KeyValueAndUnit>,
     /// The stacks, encoded as fields, without the first one.
     stacks: Vec<u8>,
+    /// Spans by their numbers, without the first one.
+    links: Vec<proto::Link>,
+    link_numbers: HashMap<([u64; 2], u64), i32>,
 }
 
 impl Dictionary {
@@ -55,6 +59,20 @@ impl Dictionary {
         Ok(id)
     }
 
+    /// The number of a span; 0 for none.
+    pub(super) fn link(&mut self, span: Span) -> io::Result<i32> {
+        if !span.is_some() {
+            return Ok(0);
+        }
+        let next = index(self.links.len() as u64 + 1)?;
+        let id = *self.link_numbers.entry((span.trace, span.id)).or_insert(next);
+        if id == next {
+            let trace_id = span.trace.iter().flat_map(|half| half.to_be_bytes()).collect();
+            self.links.push(proto::Link { trace_id, span_id: span.id.to_be_bytes().to_vec() });
+        }
+        Ok(id)
+    }
+
     /// Adds a stack behind the others: its locations, the innermost first.
     pub(super) fn add_stack(&mut self, locations: impl Iterator<Item = u64>) -> io::Result<()> {
         let location_indices: io::Result<Vec<i32>> = locations.map(index).collect();
@@ -82,10 +100,12 @@ impl Dictionary {
         out.extend_from_slice(&self.stacks);
         let mut attribute_table = vec![proto::KeyValueAndUnit::default()];
         attribute_table.append(&mut self.table);
+        // Ids of the right length, as the format asks for.
+        let mut link_table = vec![proto::Link { trace_id: vec![0; 16], span_id: vec![0; 8] }];
+        link_table.append(&mut self.links);
         let rest = proto::ProfilesDictionary {
             mapping_table: vec![proto::Mapping {}],
-            // Ids of the right length, as the format asks for.
-            link_table: vec![proto::Link { trace_id: vec![0; 16], span_id: vec![0; 8] }],
+            link_table,
             string_table: self.strings.into_table(),
             attribute_table,
             ..Default::default()

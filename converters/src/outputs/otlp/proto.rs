@@ -28,7 +28,7 @@ pub struct ProfilesDictionary {
     /// The functions that these belong to.
     #[prost(message, repeated, tag = "3")]
     pub function_table: Vec<Function>,
-    /// Spans of traces; only the first, empty one.
+    /// Spans of traces.
     #[prost(message, repeated, tag = "4")]
     pub link_table: Vec<Link>,
     /// All strings, each once.
@@ -126,6 +126,9 @@ pub struct Sample {
     /// The attributes, each key at most once.
     #[prost(int32, repeated, tag = "2")]
     pub attribute_indices: Vec<i32>,
+    /// The span, 0 for none.
+    #[prost(int32, tag = "3")]
+    pub link_index: i32,
     /// The sum, one number.
     #[prost(int64, repeated, tag = "4")]
     pub values: Vec<i64>,

@@ -7,13 +7,14 @@ use super::{
     index, proto, put_message,
 };
 use crate::outputs::{
-    rows::{OutputRow, Rows},
+    rows::{OutputRow, RowOwner, Rows},
     tables::Locations,
     tree::StackTree,
 };
 use prost::Message;
 use std::io;
-use tyrion_model::profile::Profile;
+use tyrion_model::profile::{LinkRow, Profile};
+use tyrion_wire::{WaitKind, span::Span};
 
 /// `Profile.samples`.
 const SAMPLES: u64 = 2;
@@ -23,12 +24,14 @@ struct SortedRow {
     run: u32,
     node: u32,
     attributes: [i32; MOST],
+    /// The span's number, 0 for none.
+    link: i32,
     row: OutputRow,
 }
 
 impl SortedRow {
-    fn key(&self) -> (u32, u32, [i32; MOST]) {
-        (self.run, self.node, self.attributes)
+    fn key(&self) -> (u32, u32, [i32; MOST], i32) {
+        (self.run, self.node, self.attributes, self.link)
     }
 }
 
@@ -52,11 +55,15 @@ impl SeriesSamples {
         // What has no number becomes no sample, and must leave nothing in the tables.
         let counts = |row: &OutputRow| series.iter().any(|series| series.value(row) != 0);
         let with_nodes = rows.iter().zip(&tree.node_of_row).filter(|(row, _)| counts(row));
-        let keyed = with_nodes.map(|(row, &node)| {
+        let mut rows: Vec<SortedRow> = Vec::with_capacity(rows.len());
+        for (row, &node) in with_nodes {
             let attributes = attributes.of(&row, dictionary)?;
-            Ok(SortedRow { run: run(row.thread), node, attributes, row })
-        });
-        let mut rows: Vec<SortedRow> = keyed.collect::<io::Result<_>>()?;
+            let run = run(row.thread);
+            for (row, span) in by_span(profile, row) {
+                let link = dictionary.link(span)?;
+                rows.push(SortedRow { run, node, attributes, link, row });
+            }
+        }
         rows.sort_by_key(SortedRow::key);
         let mut stacks = vec![0; tree.len()];
         rows.iter().for_each(|row| stacks[row.node as usize] = 1);
@@ -99,10 +106,34 @@ impl SeriesSamples {
             let sample = proto::Sample {
                 stack_index: index(u64::from(self.stacks[first.node as usize]))?,
                 attribute_indices: first.attributes.into_iter().filter(|it| *it != 0).collect(),
+                link_index: first.link,
                 values: vec![i64::try_from(sum).unwrap_or(i64::MAX)],
             };
             put_message(SAMPLES, &sample.encode_to_vec(), &mut out);
         }
         Ok(out)
     }
+}
+
+/// A row by the spans of its waits, as far as these are known, and what is left of it.
+fn by_span(profile: &Profile, row: OutputRow) -> Vec<(OutputRow, Span)> {
+    let mut rest = row;
+    let mut parts = Vec::new();
+    let kind = row.kind.filter(|_| row.owner != RowOwner::Itself);
+    for link in kind.map_or(&[][..], |kind| links_of(profile, &row, kind)) {
+        if profile.owners.is_empty() || row.is_owned_by(profile, link.owner) {
+            let part = rest.take_wait(link.wait_ns);
+            parts.extend(part.map(|part| (part, link.span)));
+        }
+    }
+    parts.push((rest, Span::NONE));
+    parts
+}
+
+/// The waits with spans that are parts of a row of waits.
+fn links_of<'p>(profile: &'p Profile, row: &OutputRow, kind: WaitKind) -> &'p [LinkRow] {
+    let key = (row.thread, row.stack, row.lock, kind);
+    let start = profile.links.partition_point(|link| link.key() < key);
+    let links = &profile.links[start..];
+    &links[..links.partition_point(|link| link.key() == key)]
 }

@@ -25,7 +25,7 @@ const MAX_NUMBERED: usize = 1 << 16;
 /// The categories of events, by number less one.
 pub(super) const CATEGORIES: [&str; 3] = ["contention", "wait", "hold"];
 /// What annotations tell, by number less one.
-const ANNOTATIONS: [&str; 11] = [
+const ANNOTATIONS: [&str; 13] = [
     "kind",
     "lock",
     "lock_class",
@@ -37,6 +37,8 @@ const ANNOTATIONS: [&str; 11] = [
     "longest_ns",
     "from_ns",
     "dump",
+    "trace_id",
+    "span_id",
 ];
 
 /// Numbers for texts, in the order in which they come.
@@ -173,6 +175,12 @@ impl<'p, 'w> Packets<'p, 'w> {
                 DebugAnnotation { name_iid, string_value_iid, ..DebugAnnotation::default() }
             }
         }
+    }
+
+    /// The same of a text that is hardly told twice.
+    pub(super) fn rare_text(what: &str, text: String) -> DebugAnnotation {
+        let (name_iid, string_value) = (annotation(what), Some(text));
+        DebugAnnotation { name_iid, string_value, ..DebugAnnotation::default() }
     }
 
     /// The number of a stack of the profile; `None` for the empty one. There are no more

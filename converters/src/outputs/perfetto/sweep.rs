@@ -14,7 +14,7 @@ use std::{
 };
 use tyrion_formats::UNKNOWN;
 use tyrion_model::timeline::{Hold, Item, Release, Timeline, Untimed, Wait};
-use tyrion_wire::{WaitKind, def::id};
+use tyrion_wire::{WaitKind, def::id, span::Span};
 
 /// The categories of events, as [`CATEGORIES`](super::packets::CATEGORIES) has them.
 const CONTENTION: u64 = 1;
@@ -206,6 +206,7 @@ impl<'a, 'w> Sweep<'a, 'w> {
         if wait.parks != 0 {
             annotations.push(number("parks", wait.parks));
         }
+        annotate_span(wait.span, &mut annotations);
         let (lane, uuid) = self.tracks.begin(thread, wait.end_ns, &mut self.packets)?;
         let mut event = TrackEvent {
             r#type: Some(event_type::SLICE_BEGIN),
@@ -299,6 +300,7 @@ impl<'a, 'w> Sweep<'a, 'w> {
         if !held.class.is_empty() {
             annotations.push(self.packets.text("lock_class", &held.class));
         }
+        annotate_span(hold.span, &mut annotations);
         let place = (hold.run, hold.thread_id);
         let thread = self.tracks.thread(self.timeline, place, &mut self.packets)?;
         let (lane, uuid) = self.tracks.begin(thread, hold.end_ns, &mut self.packets)?;
@@ -404,5 +406,13 @@ impl<'a, 'w> Sweep<'a, 'w> {
             "monitor contention with owner {owner} ({tid}) at {holding} waiters={waiters} \
              blocking from {waiting}"
         ))
+    }
+}
+
+/// Adds the ids of a span, if there is one.
+fn annotate_span(span: Span, annotations: &mut Vec<DebugAnnotation>) {
+    if span.is_some() {
+        annotations.push(Packets::rare_text("trace_id", span.trace_text()));
+        annotations.push(Packets::rare_text("span_id", span.id_text()));
     }
 }

@@ -66,7 +66,18 @@ impl OwnEvent {
         }
         let (first_ns, last_ns) = (self.start_ns, self.end_ns);
         let count = self.count;
-        Cell { thread, site, owner: 0, first_ns, last_ns, count, sum_ns, max_ns, histogram }
+        Cell {
+            thread,
+            site,
+            owner: 0,
+            group: 0,
+            first_ns,
+            last_ns,
+            count,
+            sum_ns,
+            max_ns,
+            histogram,
+        }
     }
 
     /// What a thread was seen doing, with a stack and perhaps a lock that it waits for.

@@ -12,6 +12,8 @@ pub mod hold_flag {
     /// One of the first few holds of its thread and place, each of which is
     /// measured; otherwise one that the sampling chose.
     pub const FIRST: u64 = 1;
+    /// Recorded for its span alone, since it was long: no sample of holds.
+    pub const IN_SPAN: u64 = 2;
 }
 
 /// Bits of a [`Nest`]'s flags.

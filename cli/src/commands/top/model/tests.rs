@@ -50,6 +50,7 @@ fn cell(last_ns: u64, count: u64, sum_ns: u64) -> CellChange {
         thread: 1,
         site: 1,
         owner: 0,
+        group: 0,
         first_ns: 0,
         last_ns,
         count: 100,

@@ -108,6 +108,7 @@ impl Bank {
             thread: self.threads[thread],
             site: self.sites[site],
             owner: 0,
+            group: 0,
             first_ns: START_NS + from_ns,
             last_ns: START_NS + to_ns,
             count: waits.len() as u64,

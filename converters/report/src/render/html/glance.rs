@@ -172,8 +172,8 @@ fn legend(page: &mut String, glance: &Glance) -> fmt::Result {
         let stopped = units::duration(sum(&glance.stopped_ns));
         write!(
             page,
-            "<li><span class=\"key c-stopped\"></span>ticks below: stopped for garbage collection, the \
-             darker the longer \
+            "<li><span class=\"key c-stopped\"></span>ticks below: stops for garbage collection, darker \
+             if longer \
              <span class=stops>{stopped}</span></li>"
         )?;
     }
@@ -261,7 +261,7 @@ fn bar(page: &mut String, ns: Option<u64>, most_ns: u64) -> fmt::Result {
 }
 
 /// Those who never came back.
-fn still(page: &mut String, Still { threads, longest_ns }: Still) -> fmt::Result {
+fn still(page: &mut String, Still { threads, longest_ns, .. }: Still) -> fmt::Result {
     match threads {
         0 => write!(page, "<td class=n>–</td>"),
         _ => write!(

@@ -69,7 +69,7 @@ fn a_hot_lock_is_named_with_what_is_known_of_it() {
         [
             "Waiting for locks took 20.1 % of the threads' busy time: 4.02 s in 1,010 waits.",
             "Journal#1 has 99.5 % of it: held and waited for in Journal.append.",
-            "Waits are exact: 1,000, mean 4 ms. Who holds it is inferred from where most waits are.",
+            "Its waits are exact: 1,000, mean 4 ms. Who holds it is inferred from where most waits are.",
             "→ Do less under it in Journal.append, or take it less often; trace mode tells which.",
             "Next: tyrion record --mode trace -- java … com.acme.Main",
         ]

@@ -47,7 +47,7 @@ pub(super) fn certainty(lock: &GuiltyLock, findings: &Findings<'_>) -> String {
             format!(" Holds are estimated: {held} ± {}.", duration(error_ns))
         }
     };
-    format!("Waits are {exact} {waits}, mean {mean}{holder}{held}")
+    format!("Its waits are {exact} {waits}, mean {mean}{holder}{held}")
 }
 
 /// Where the owner was, and from where in the program.
@@ -64,10 +64,10 @@ fn meanwhile(lock: &GuiltyLock, short: &ShortNames) -> String {
 fn asked(lock: &GuiltyLock, short: &ShortNames) -> String {
     let looks = counted(lock.answers, "look");
     if lock.meanwhile.is_empty() || lock.meanwhile_share < MEANWHILE {
-        return format!(". Holders: {looks}.");
+        return format!(". What holders do is known from {looks}.");
     }
     let (there, share) = (meanwhile(lock, short), percent(lock.meanwhile_share));
-    format!(". Holders: {looks}: there {share} in {}.", there.trim_end_matches(','))
+    format!(". By {looks}, its holder is in {there} for {share} of the time.")
 }
 
 /// What to do where nobody is known to hold it.

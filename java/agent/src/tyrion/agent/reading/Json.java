@@ -1,4 +1,4 @@
-package tyrion.jmh;
+package tyrion.agent.reading;
 
 import java.io.IOException;
 import java.util.ArrayList;
@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 
 /** Reads JSON, as {@code tyrion} writes it: maps, lists, texts, doubles, booleans, null. */
-final class Json {
+public final class Json {
     /** Nothing that is written nests deeper. */
     private static final int DEPTH = 100;
 
@@ -18,7 +18,14 @@ final class Json {
         this.text = text;
     }
 
-    static Object parse(String text) throws IOException {
+    /**
+     * Reads a whole text.
+     *
+     * @param text what it is
+     * @return the value
+     * @throws IOException if it is no JSON
+     */
+    public static Object parse(String text) throws IOException {
         Json json = new Json(text);
         try {
             Object value = json.value(0);
@@ -32,8 +39,14 @@ final class Json {
         }
     }
 
-    /** What keys lead to, or null. */
-    static Object at(Object value, String... keys) {
+    /**
+     * What keys lead to.
+     *
+     * @param value from where
+     * @param keys one within the other
+     * @return a value, or null
+     */
+    public static Object at(Object value, String... keys) {
         Object found = value;
         for (String key : keys) {
             found = found instanceof Map ? ((Map<?, ?>) found).get(key) : null;
@@ -41,16 +54,40 @@ final class Json {
         return found;
     }
 
-    /** A number, or 0. */
-    static double number(Object value, String... keys) {
+    /**
+     * A number.
+     *
+     * @param value from where
+     * @param keys one within the other
+     * @return the number, or 0
+     */
+    public static double number(Object value, String... keys) {
         Object found = at(value, keys);
         return found instanceof Double ? (Double) found : 0;
     }
 
-    /** A text, or the empty one. */
-    static String text(Object value, String... keys) {
+    /**
+     * A text.
+     *
+     * @param value from where
+     * @param keys one within the other
+     * @return the text, or the empty one
+     */
+    public static String text(Object value, String... keys) {
         Object found = at(value, keys);
         return found instanceof String ? (String) found : "";
+    }
+
+    /**
+     * A list.
+     *
+     * @param value from where
+     * @param keys one within the other
+     * @return the list, or the empty one
+     */
+    public static List<?> list(Object value, String... keys) {
+        Object found = at(value, keys);
+        return found instanceof List ? (List<?>) found : new ArrayList<>();
     }
 
     private IOException mistake() {

@@ -1,0 +1,2 @@
+/** Has the command {@code tyrion} read logs, for Tyrion's own libraries. */
+package tyrion.agent.reading;
