@@ -37,3 +37,19 @@ fn of_recording(logs: &[Recording]) -> io::Result<Vec<u8>> {
     html::write(&report, &drawn, &mut page)?;
     Ok(page)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_called_by_its_name() {
+        let error = page("notes.txt", b"no recording".to_vec()).unwrap_err();
+        assert!(error.starts_with("notes.txt: offset 0x0: not a recording"), "{error}");
+        assert!(page("empty.log", Vec::new()).unwrap_err().starts_with("empty.log"));
+        let log = include_bytes!("../../../testdata/logs/v1-small.log").to_vec();
+        let made = String::from_utf8(page("small.log", log).unwrap()).unwrap();
+        assert!(made.starts_with("<!doctype html>") && made.contains("<li>small.log</li>"));
+    }
+}
