@@ -14,7 +14,7 @@ mod tools;
 
 use crate::outcome::{CommandResult, Completion, Failure};
 use clap::Args;
-use folder::Folder;
+use folder::LogFolder;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt,
     model::{
@@ -50,7 +50,7 @@ pub struct McpArgs {
 
 /// Answers until stdin ends.
 pub fn run(args: McpArgs) -> CommandResult {
-    let folder = Folder::open(&args.folder)?;
+    let folder = LogFolder::open(&args.folder)?;
     let server = Server { folder, allows_attach: args.allow_attach };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::new(format!("no threads: {error}")))?;
@@ -68,7 +68,7 @@ pub fn run(args: McpArgs) -> CommandResult {
 
 /// What answers.
 struct Server {
-    folder: Folder,
+    folder: LogFolder,
     allows_attach: bool,
 }
 

@@ -36,12 +36,12 @@ pub fn spans(mut options: LogOptions) -> Result<Vec<u8>, Box<dyn Error>> {
         Span { trace: other, id: 0x53ce_929d_0e0e_4736 },
     ];
     for (nth, span) in spans.into_iter().enumerate() {
-        let (end_ns, wait_ns) = (1_003_000_000 + 10_000_000 * nth as u64, 2_000_000);
+        let (end_ns, wait_ns) = (1_003_000_000 + 2_000_000 * nth as u64, 2_000_000);
         log.wait(lane, Wait { end_ns, wait_ns, site, owner: importer, ..Wait::default() })?;
         log.note(lane, 0, span)?;
         log.note(lane, 0, Operation { stack: import, site, wait_ns })?;
     }
-    let folded = cell(worker, site, 1_030_000_000, &[6_000]);
+    let folded = cell(worker, site, 1_008_000_000, &[6_000]);
     log.cell(lane, &Cell { owner: importer, group: import, ..folded })?;
     let contention = Tally { ended: 4, recorded: 3, folded: 1, dropped: 0 };
     log.counters(&Counters { lane: 1, contention, other: Tally::default() })?;

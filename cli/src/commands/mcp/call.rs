@@ -1,7 +1,7 @@
 //! One call of a tool: the command is run, and what it prints is the answer.
 
 use super::{
-    folder::Folder,
+    folder::LogFolder,
     parameters,
     results::Output,
     tools::{TOP, Tool},
@@ -34,7 +34,7 @@ const PARTLY: i32 = 3;
 pub async fn call(
     tool: &Tool,
     arguments: &Map<String, Value>,
-    folder: &Folder,
+    folder: &LogFolder,
 ) -> Result<Value, String> {
     let mut words: Vec<String> = tool.command.iter().map(|word| (*word).to_owned()).collect();
     if let Output::Profile = tool.output {
@@ -58,7 +58,7 @@ pub async fn call(
 }
 
 /// Where what is recorded goes.
-fn files(folder: &Folder) -> [String; 2] {
+fn files(folder: &LogFolder) -> [String; 2] {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let file = |end| folder.path().join(format!("tyrion-%p-{now}.{end}")).display().to_string();
     [format!("--log={}", file("log")), format!("--output={}", file("html").replace("-%p", ""))]

@@ -7,23 +7,23 @@ use std::{
 };
 
 /// A folder without links in its path.
-pub struct Folder {
+pub struct LogFolder {
     path: PathBuf,
 }
 
-impl Folder {
+impl LogFolder {
     /// The folder at a path.
     ///
     /// # Errors
     /// When there is none.
-    pub fn open(path: &Path) -> Result<Folder, Failure> {
+    pub fn open(path: &Path) -> Result<LogFolder, Failure> {
         let found = path.canonicalize().map_err(|error| (path, error.to_string()));
         let found = found.and_then(|found| match found.is_dir() {
             true => Ok(found),
             false => Err((path, "it is no folder".to_owned())),
         });
         match found {
-            Ok(path) => Ok(Folder { path }),
+            Ok(path) => Ok(LogFolder { path }),
             Err((path, reason)) => Err(Failure::Usage(format!(
                 "--folder {}: {reason}; give a folder that is there",
                 path.display()

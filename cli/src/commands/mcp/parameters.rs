@@ -1,11 +1,11 @@
 //! What tools can be given: each parameter is an option of a command.
 
-use super::folder::Folder;
+use super::folder::LogFolder;
 use serde_json::{Map, Value, json};
 
 /// What a parameter is.
 #[derive(Clone, Copy)]
-pub enum Kind {
+pub enum ParameterKind {
     /// A log in the folder.
     File,
     /// Logs in the folder, at least one, or folders of logs.
@@ -27,7 +27,7 @@ pub struct Parameter {
     /// What it is called.
     pub name: &'static str,
     /// What kind of value it takes.
-    pub kind: Kind,
+    pub kind: ParameterKind,
     /// The option it stands for; `None` for what the command is given without one.
     pub option: Option<&'static str>,
     /// The value if none is given; it must be given if that is `None` and it has no option.
@@ -45,15 +45,15 @@ impl Parameter {
     /// It, as JSON Schema.
     pub fn schema(&self) -> Value {
         let mut schema = match self.kind {
-            Kind::File | Kind::Text => json!({"type": "string"}),
-            Kind::Files => {
+            ParameterKind::File | ParameterKind::Text => json!({"type": "string"}),
+            ParameterKind::Files => {
                 json!({"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 64})
             }
-            Kind::OneOf(values) => json!({"type": "string", "enum": values}),
-            Kind::Number(least, most) | Kind::Seconds(least, most) => {
+            ParameterKind::OneOf(values) => json!({"type": "string", "enum": values}),
+            ParameterKind::Number(least, most) | ParameterKind::Seconds(least, most) => {
                 json!({"type": "integer", "minimum": least, "maximum": most})
             }
-            Kind::Switch => json!({"type": "boolean"}),
+            ParameterKind::Switch => json!({"type": "boolean"}),
         };
         let default = self.default.map(|it| format!(" [default: {it}]")).unwrap_or_default();
         schema["description"] = format!("{}{default}", self.help).into();
@@ -64,7 +64,7 @@ impl Parameter {
     ///
     /// # Errors
     /// What is wrong with the value.
-    fn words(&self, value: &Value, folder: &Folder) -> Result<Vec<String>, String> {
+    fn words(&self, value: &Value, folder: &LogFolder) -> Result<Vec<String>, String> {
         let wrong = |wanted: &str| format!("{}: {wanted} is needed, not {value}", self.name);
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let path = |name: &str| -> Result<String, String> {
@@ -72,26 +72,26 @@ impl Parameter {
             found.map_err(|_| format!("{name}: its name is no text"))
         };
         let values = match self.kind {
-            Kind::File => vec![path(&text(value).ok_or_else(|| wrong("a path"))?)?],
-            Kind::Files => {
+            ParameterKind::File => vec![path(&text(value).ok_or_else(|| wrong("a path"))?)?],
+            ParameterKind::Files => {
                 let all = value.as_array().filter(|all| (1..=64).contains(&all.len()));
                 let all = all.ok_or_else(|| wrong("a list of 1 to 64 paths"))?;
                 let names =
                     all.iter().map(|name| text(name).ok_or_else(|| wrong("a list of paths")));
                 names.map(|name| path(&name?)).collect::<Result<_, _>>()?
             }
-            Kind::Text => vec![text(value).ok_or_else(|| wrong("text"))?],
-            Kind::OneOf(values) => {
+            ParameterKind::Text => vec![text(value).ok_or_else(|| wrong("text"))?],
+            ParameterKind::OneOf(values) => {
                 let one = text(value).filter(|it| values.contains(&&**it));
                 vec![one.ok_or_else(|| wrong(&format!("one of {}", values.join(", "))))?]
             }
-            Kind::Number(least, most) | Kind::Seconds(least, most) => {
+            ParameterKind::Number(least, most) | ParameterKind::Seconds(least, most) => {
                 let number = value.as_u64().filter(|it| (least..=most).contains(it));
                 let wanted = || wrong(&format!("a whole number from {least} to {most}"));
-                let unit = if matches!(self.kind, Kind::Seconds(..)) { "s" } else { "" };
+                let unit = if matches!(self.kind, ParameterKind::Seconds(..)) { "s" } else { "" };
                 vec![format!("{}{unit}", number.ok_or_else(wanted)?)]
             }
-            Kind::Switch => match value.as_bool().ok_or_else(|| wrong("true or false"))? {
+            ParameterKind::Switch => match value.as_bool().ok_or_else(|| wrong("true or false"))? {
                 true => return Ok(self.option.map(str::to_owned).into_iter().collect()),
                 false => return Ok(Vec::new()),
             },
@@ -124,7 +124,7 @@ pub fn schema(of: &[&Parameter]) -> Map<String, Value> {
 pub fn words(
     of: &[&Parameter],
     arguments: &Map<String, Value>,
-    folder: &Folder,
+    folder: &LogFolder,
 ) -> Result<Vec<String>, String> {
     if let Some(name) = arguments.keys().find(|name| of.iter().all(|it| it.name != **name)) {
         let known: Vec<&str> = of.iter().map(|it| it.name).collect();

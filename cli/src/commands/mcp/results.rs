@@ -1,6 +1,6 @@
 //! What tools answer, and the schemas of that.
 
-use super::stacks::{self, Stacks};
+use super::stacks::{self, LockStacks};
 use crate::commands::schema;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -60,7 +60,7 @@ impl Output {
     pub fn schema(self) -> Map<String, Value> {
         let mut result = match (self, self.sections()) {
             (Output::Whole(name), _) => schema::of(name),
-            (Output::Stacks, _) => schema::of_type::<Stacks>().to_value(),
+            (Output::Stacks, _) => schema::of_type::<LockStacks>().to_value(),
             (_, sections) => report_of(sections.unwrap_or_default()),
         };
         shorten(&mut result);

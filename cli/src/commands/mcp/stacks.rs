@@ -5,9 +5,9 @@ use serde::Serialize;
 
 /// Where threads waited for locks, or held them.
 #[derive(Serialize, JsonSchema)]
-pub struct Stacks {
+pub struct LockStacks {
     /// The stacks with the most time, in that order.
-    stacks: Vec<Stack>,
+    stacks: Vec<LockStack>,
     /// How many stacks there are besides.
     more: usize,
     /// The time of those, in ns.
@@ -16,7 +16,7 @@ pub struct Stacks {
 
 /// A stack, the same for all its waits.
 #[derive(Serialize, JsonSchema)]
-struct Stack {
+struct LockStack {
     /// The time, in ns.
     time_ns: u64,
     /// The thread, or what all its like are called.
@@ -28,12 +28,12 @@ struct Stack {
 }
 
 /// Takes collapsed stacks with threads and locks apart: as many as fit into so many bytes.
-pub fn read(printed: &[u8], most_bytes: usize) -> Stacks {
+pub fn read(printed: &[u8], most_bytes: usize) -> LockStacks {
     let text = String::from_utf8_lossy(printed);
-    let mut all: Vec<Stack> = text.lines().filter_map(stack).collect();
+    let mut all: Vec<LockStack> = text.lines().filter_map(stack).collect();
     all.sort_by(|a, b| b.time_ns.cmp(&a.time_ns).then_with(|| a.frames.cmp(&b.frames)));
     let mut room = most_bytes;
-    let fits = |stack: &Stack| {
+    let fits = |stack: &LockStack| {
         // With quotes, commas, and the names of the fields.
         let texts = stack.frames.iter().chain([&stack.thread, &stack.lock]);
         let bytes: usize = texts.map(|text| text.len() + 4).sum::<usize>() + 64;
@@ -44,15 +44,15 @@ pub fn read(printed: &[u8], most_bytes: usize) -> Stacks {
     let kept = all.iter().map(fits).take_while(|fits| *fits).count();
     let rest = all.split_off(kept);
     let more_ns = rest.iter().map(|stack| stack.time_ns).sum();
-    Stacks { stacks: all, more: rest.len(), more_ns }
+    LockStacks { stacks: all, more: rest.len(), more_ns }
 }
 
 /// `thread;outermost;...;innermost;lock time`.
-fn stack(line: &str) -> Option<Stack> {
+fn stack(line: &str) -> Option<LockStack> {
     let (frames, time_ns) = line.rsplit_once(' ')?;
     let mut frames: Vec<String> = frames.split(';').map(str::to_owned).collect();
     let lock = frames.pop()?;
     let thread = if frames.is_empty() { String::new() } else { frames.remove(0) };
     frames.reverse();
-    Some(Stack { time_ns: time_ns.parse().ok()?, thread, lock, frames })
+    Some(LockStack { time_ns: time_ns.parse().ok()?, thread, lock, frames })
 }

@@ -1,5 +1,5 @@
 use super::{
-    folder::Folder,
+    folder::LogFolder,
     parameters,
     results::Output,
     stacks,
@@ -8,7 +8,7 @@ use super::{
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::symlink, path::Path};
 
-fn folder() -> (tempfile::TempDir, Folder) {
+fn folder() -> (tempfile::TempDir, LogFolder) {
     let outer = tempfile::tempdir().unwrap();
     let inner = outer.path().join("logs");
     fs::create_dir_all(inner.join("old")).unwrap();
@@ -16,7 +16,7 @@ fn folder() -> (tempfile::TempDir, Folder) {
     for name in ["a.log", "b.log", "-x.log", "old/c.log"] {
         fs::write(inner.join(name), "").unwrap();
     }
-    let folder = Folder::open(&inner).unwrap();
+    let folder = LogFolder::open(&inner).unwrap();
     (outer, folder)
 }
 
@@ -49,7 +49,7 @@ fn only_what_is_in_the_folder_is_read() {
     link(outer.path(), "a.log", "b.log.1");
     fs::remove_file(outer.path().join("logs/b.log.0")).unwrap();
     assert!(inside("b.log").is_ok());
-    assert!(Folder::open(&outer.path().join("secret.log")).is_err());
+    assert!(LogFolder::open(&outer.path().join("secret.log")).is_err());
 }
 
 /// The words for a tool's arguments.

@@ -1,7 +1,7 @@
 //! The tools: one row each.
 
 use super::{
-    parameters::{self, Kind, Parameter},
+    parameters::{self, Parameter, ParameterKind},
     results::Output,
 };
 use rmcp::model::{self, ToolAnnotations};
@@ -28,119 +28,119 @@ pub const TOP: &str = "--top";
 
 static LOGS: Parameter = Parameter {
     name: "logs",
-    kind: Kind::Files,
+    kind: ParameterKind::Files,
     option: None,
     default: None,
     help: "Logs of Tyrion, recordings of Flight Recorder, thread dumps or pprof profiles, or folders of logs: paths in the folder that this server reads",
 };
 static LOG: Parameter = Parameter {
     name: "log",
-    kind: Kind::File,
+    kind: ParameterKind::File,
     option: None,
     default: None,
     help: "A log, in the folder that this server reads",
 };
 static ROWS: Parameter = Parameter {
     name: "top",
-    kind: Kind::Number(1, 100),
+    kind: ParameterKind::Number(1, 100),
     option: Some(TOP),
     default: Some("10"),
     help: "At most so many rows of each table",
 };
 static LOCK: Parameter = Parameter {
     name: "lock",
-    kind: Kind::Text,
+    kind: ParameterKind::Text,
     option: Some("--lock"),
     default: None,
     help: "Only locks whose class, name, or class and identity (java.lang.Object#7) matches this regular expression or contains it as plain text",
 };
 static THREAD: Parameter = Parameter {
     name: "thread",
-    kind: Kind::Text,
+    kind: ParameterKind::Text,
     option: Some("--thread"),
     default: None,
     help: "Only threads whose name matches this regular expression",
 };
 static SINCE: Parameter = Parameter {
     name: "since",
-    kind: Kind::Text,
+    kind: ParameterKind::Text,
     option: Some("--since"),
     default: None,
     help: "Only waits that ended at or after this moment: 90s from the start, -10s from the end, or a time (2026-11-21T10:49:00Z)",
 };
 static UNTIL: Parameter = Parameter {
     name: "until",
-    kind: Kind::Text,
+    kind: ParameterKind::Text,
     option: Some("--until"),
     default: None,
     help: "Only waits that ended before this moment",
 };
 static BY: Parameter = Parameter {
     name: "by",
-    kind: Kind::OneOf(&["waiter", "holder", "waker"]),
+    kind: ParameterKind::OneOf(&["waiter", "holder", "waker"]),
     option: Some("--by"),
     default: Some("waiter"),
     help: "Whose stacks: of threads that waited, of those that held the lock (trace mode), or of those that ended the waits",
 };
 static CHANGED_LOCK: Parameter = Parameter {
     name: "lock",
-    kind: Kind::Text,
+    kind: ParameterKind::Text,
     option: Some("--lock"),
     default: None,
     help: "The lock to change; without it, the locks where something may be gained are listed",
 };
 static FREE: Parameter = Parameter {
     name: "free",
-    kind: Kind::Switch,
+    kind: ParameterKind::Switch,
     option: Some("--free"),
     default: None,
     help: "Nobody waits for the lock any more",
 };
 static HOLD: Parameter = Parameter {
     name: "hold",
-    kind: Kind::Text,
+    kind: ParameterKind::Text,
     option: Some("--hold"),
     default: None,
     help: "It is held for less time: /2 is half of it",
 };
 static STRIPES: Parameter = Parameter {
     name: "stripes",
-    kind: Kind::Number(2, 65_536),
+    kind: ParameterKind::Number(2, 65_536),
     option: Some("--stripes"),
     default: None,
     help: "It is split into so many locks",
 };
 static BEFORE: Parameter = Parameter {
     name: "before",
-    kind: Kind::File,
+    kind: ParameterKind::File,
     option: None,
     default: None,
     help: "The earlier log",
 };
 static AFTER: Parameter = Parameter {
     name: "after",
-    kind: Kind::File,
+    kind: ParameterKind::File,
     option: None,
     default: None,
     help: "The later log",
 };
 static PID: Parameter = Parameter {
     name: "pid",
-    kind: Kind::Number(1, u32::MAX as u64),
+    kind: ParameterKind::Number(1, u32::MAX as u64),
     option: None,
     default: None,
     help: "The process id of the JVM, from list_jvms",
 };
 static FOR_SECONDS: Parameter = Parameter {
     name: "seconds",
-    kind: Kind::Seconds(1, 120),
+    kind: ParameterKind::Seconds(1, 120),
     option: Some("--duration"),
     default: Some("10s"),
     help: "For how many seconds to record",
 };
 static MODE: Parameter = Parameter {
     name: "mode",
-    kind: Kind::OneOf(&["contention", "trace"]),
+    kind: ParameterKind::OneOf(&["contention", "trace"]),
     option: Some("--mode"),
     default: Some("contention"),
     help: "contention costs next to nothing; trace also sees every acquisition and hold, and may slow the program down a lot",
