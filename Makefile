@@ -84,8 +84,8 @@ setup: ## Gets the Java runtimes and the tools that the tests need
 	tests/setup/wheels.sh
 	tests/setup/judges.sh
 	tests/setup/java-libraries.sh
-	tests/setup/web.sh
 ifdef TYRION_TEST_EVERYWHERE
+	tests/setup/web.sh
 	tests/setup/agents.sh
 	tests/setup/collector.sh
 	tests/setup/spark.sh

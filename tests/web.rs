@@ -143,6 +143,7 @@ fn inputs() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[test]
+#[ignore = "make test-everywhere runs it"]
 fn page_makes_the_report_of_the_command() {
     let Some(page) = page() else { return };
     let mut opened = Opened::new(&page);
@@ -169,6 +170,7 @@ fn page_makes_the_report_of_the_command() {
 
 /// What is picked in a report stands in its address, and goes again.
 #[test]
+#[ignore = "make test-everywhere runs it"]
 fn report_in_the_page_can_be_filtered() {
     let Some(page) = page() else { return };
     let mut opened = Opened::new(&page);
@@ -183,6 +185,7 @@ fn report_in_the_page_can_be_filtered() {
 }
 
 #[test]
+#[ignore = "make test-everywhere runs it"]
 fn page_refuses_what_it_cannot_read() {
     let Some(page) = page() else { return };
     let mut opened = Opened::new(&page);
@@ -214,6 +217,7 @@ fn page_refuses_what_it_cannot_read() {
 
 /// Who had a script run in the page would still reach nobody.
 #[test]
+#[ignore = "make test-everywhere runs it"]
 fn page_reaches_nobody() {
     let Some(page) = page() else { return };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -248,6 +252,7 @@ fn page_reaches_nobody() {
 
 /// Names of files and in logs stay text, and a report is shut in.
 #[test]
+#[ignore = "make test-everywhere runs it"]
 fn page_takes_hostile_names_as_text() {
     let Some(page) = page() else { return };
     let mut opened = Opened::new(&page);
