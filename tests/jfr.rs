@@ -287,7 +287,7 @@ const HOUR_MS: u64 = 3_600_000;
 /// When the last of the events was that `jfr print` shows, in ms since the hour began.
 fn last_in_the_hour_ms(printed: &str) -> Option<u64> {
     let time =
-        printed.lines().filter_map(|line| line.trim().strip_prefix("startTime = ")).last()?;
+        printed.lines().filter_map(|line| line.trim().strip_prefix("startTime = ")).next_back()?;
     let time = time.split_whitespace().next()?;
     let mut parts = time.rsplit([':', '.']).map(|part| part.parse::<u64>().unwrap());
     let [ms, seconds, minutes] = [(); 3].map(|()| parts.next().unwrap());

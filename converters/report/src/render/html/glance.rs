@@ -173,7 +173,7 @@ fn legend(page: &mut String, glance: &Glance) -> fmt::Result {
         write!(
             page,
             "<li><span class=\"key c-stopped\"></span>ticks below: stops for garbage collection, darker \
-             if longer \
+             if longer, in all \
              <span class=stops>{stopped}</span></li>"
         )?;
     }
