@@ -17,7 +17,7 @@ mod source;
 use source::Crate;
 use std::{collections::BTreeSet, path::Path};
 
-/// The crates, by the folder of their sources.
+/// The crates of more than a file or two, by the folder of their sources.
 const CRATES: [&str; 11] = [
     "agent/src",
     "agent/bytecode/src",
@@ -48,7 +48,7 @@ const AGENT: [&[&str]; 9] = [
 
 /// The crates of the reading side from the bottom up, by folder and package. Those of one
 /// floor do not know each other, but for what the third list names.
-const FLOORS: [&[(&str, &str)]; 5] = [
+const FLOORS: [&[(&str, &str)]; 6] = [
     &[("formats/wire", "tyrion-wire"), ("formats/harmless", "tyrion-harmless")],
     &[("formats", "tyrion-formats")],
     &[("converters/model", "tyrion-model")],
@@ -57,7 +57,8 @@ const FLOORS: [&[(&str, &str)]; 5] = [
         ("converters/report", "tyrion-report"),
         ("converters/whatif", "tyrion-whatif"),
     ],
-    &[("cli", "tyrion")],
+    &[("converters/page", "tyrion-page")],
+    &[("cli", "tyrion"), ("web", "tyrion-web")],
 ];
 /// The report's modules from the bottom up, as above.
 const REPORT: [&[&str]; 9] = [

@@ -87,9 +87,9 @@ pub struct WindowSums {
     pub paused_ns: u64,
     /// Since when acquisitions are counted.
     pub taken_from_ns: u64,
-    pub waits: Map<WaitKey, WaitSum>,
-    pub holders: Map<HoldKey, HoldSum>,
-    pub taken: Map<TakeKey, TakeSum>,
+    pub waits: QuickMap<WaitKey, WaitSum>,
+    pub holders: QuickMap<HoldKey, HoldSum>,
+    pub taken: QuickMap<TakeKey, TakeSum>,
 }
 
 /// What happened in the last seconds.
@@ -310,7 +310,7 @@ impl WindowSums {
 }
 
 /// A map with a quick hash: each event looks something up.
-pub type Map<K, V> = HashMap<K, V, BuildHasherDefault<QuickHash>>;
+pub type QuickMap<K, V> = HashMap<K, V, BuildHasherDefault<QuickHash>>;
 
 /// A quick hash for keys of a few ids. What a log could do with ids that
 /// collide is slow down the one who looks at it.
