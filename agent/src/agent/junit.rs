@@ -25,19 +25,19 @@ const MOST: usize = 16;
 
 /// Whether there is one to be called.
 static ANY: AtomicBool = AtomicBool::new(false);
-static ASKED: Mutex<Vec<&'static Asked>> = Mutex::new(Vec::new());
+static FOLLOWERS: Mutex<Vec<&'static Follower>> = Mutex::new(Vec::new());
 
 /// A class whose method each thread calls.
-struct Asked {
+struct Follower {
     class: Global,
     started: jmethodID,
 }
 
 // SAFETY: the id of a method is valid on every thread as long as its class is there, which
 // the global reference keeps.
-unsafe impl Send for Asked {}
+unsafe impl Send for Follower {}
 // SAFETY: as above; nothing is ever changed.
-unsafe impl Sync for Asked {}
+unsafe impl Sync for Follower {}
 
 /// The current thread starts.
 pub fn thread_starts(env: *mut JNIEnv) {
@@ -47,13 +47,13 @@ pub fn thread_starts(env: *mut JNIEnv) {
     own_cpu::rare_callback(|| {
         guarded(|| {
             // The Java code may start threads itself.
-            let all = lock(&ASKED).clone();
+            let all = lock(&FOLLOWERS).clone();
             // SAFETY: the JVM passes the current thread's environment, in whose frame this is.
             let java = unsafe { Java::new(env) };
-            for asked in all {
-                let class = asked.class.get();
+            for follower in all {
+                let class = follower.class.get();
                 // SAFETY: the method is one of this class, and takes a class alone.
-                unsafe { java.static_int_of(class, asked.started, class) };
+                unsafe { java.static_int_of(class, follower.started, class) };
             }
         });
     });
@@ -66,13 +66,16 @@ extern "system" fn follow(env: *mut JNIEnv, class: jclass) {
         // SAFETY: the JVM passes the current thread's environment and the class that
         // the method is of.
         let (java, class) = unsafe { (Java::new(env), Object::new(class)) };
-        let mut all = lock(&ASKED);
-        if all.len() >= MOST || all.iter().any(|asked| java.is_same(asked.class.get(), class)) {
+        // A thread may be stopped by a debugger while it calls the JVM, and others that start
+        // must not wait for it: so nobody has the list meanwhile.
+        let known = lock(&FOLLOWERS).clone();
+        let is_known = |it: &&Follower| java.is_same(it.class.get(), class);
+        if known.len() >= MOST || known.iter().any(is_known) {
             return;
         }
         let Ok(started) = static_int_of_class(env, class, STARTED) else { return };
         let Some(class) = java.global(class) else { return };
-        all.push(Box::leak(Box::new(Asked { class, started })));
+        lock(&FOLLOWERS).push(Box::leak(Box::new(Follower { class, started })));
         ANY.store(true, Relaxed);
     });
 }
