@@ -132,17 +132,20 @@ impl Watch<'_> {
             }
             take_back_what_is_left(self.vm, self.recorder, self.retry);
             let now_ns = clock::now_ns();
-            self.look(&mut costs, stands_for(now_ns.saturating_sub(last_ns), pause));
+            let passed_ns = now_ns.saturating_sub(begun.mono_ns);
+            let span_ns = stands_for(now_ns.saturating_sub(last_ns), pause);
+            self.look(&mut costs, (part_of(passed_ns, after_ns), span_ns));
             last_ns = now_ns;
-            if now_ns.saturating_sub(begun.mono_ns) >= after_ns {
+            if passed_ns >= after_ns {
                 costs.end(&begun, &Window::begin());
                 return Some(costs);
             }
         }
     }
 
-    /// Adds what is waited for at this moment, which stands for some time.
-    fn look(&self, costs: &mut Costs, span_ns: u64) {
+    /// Adds what is waited for at this moment, which is in a part of the window and stands for
+    /// some time.
+    fn look(&self, costs: &mut Costs, at: (u32, u64)) {
         for Contending { thread, wait, .. } in self.recorder.threads().contending() {
             if thread.excluded {
                 continue;
@@ -150,7 +153,7 @@ impl Watch<'_> {
             // One that is not known can be guilty, but not be traced.
             let is_counted = wait.kind.has_owner() && !self.recorder.is_uncounted(wait.lock);
             let place = is_counted.then(|| self.place(wait.place)).flatten();
-            costs.add(place, (wait.place, wait.lock), span_ns);
+            costs.add(place, (wait.place, wait.lock), at);
         }
     }
 
@@ -226,6 +229,12 @@ impl Watch<'_> {
     }
 }
 
+/// In which part of a window a moment is, so long after it began.
+fn part_of(passed_ns: u64, window_ns: u64) -> u32 {
+    let part = u128::from(passed_ns) * u128::from(cost::PARTS) / u128::from(window_ns.max(1));
+    part.min(u128::from(cost::PARTS - 1)) as u32
+}
+
 /// How long what one look has seen lasts, in ns.
 fn stands_for(passed_ns: u64, pause: Duration) -> u64 {
     let most = (pause * PAUSES).max(LEAST_SPAN);
@@ -235,6 +244,15 @@ fn stands_for(passed_ns: u64, pause: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_window_has_parts() {
+        assert_eq!(
+            [0, 19, 20, 99, 100, 500].map(|passed| part_of(passed, 100)),
+            [0, 0, 1, 4, 4, 4]
+        );
+        assert_eq!(part_of(u64::MAX, 0), 4);
+    }
 
     #[test]
     fn a_process_that_was_stopped_has_not_waited_all_the_time() {

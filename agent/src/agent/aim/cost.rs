@@ -11,6 +11,11 @@ use tyrion_wire::def::id;
 /// Locks that cost less than this share of what all cost are not guilty.
 const LEAST_SHARE: u64 = 10;
 
+/// A window has so many parts, and a lock that is not waited for in most of them is not guilty:
+/// when a program starts, threads wait for each other for a moment, and never again.
+pub const PARTS: u32 = 5;
+const LEAST_PARTS: u32 = 3;
+
 /// A moment.
 pub struct Window {
     /// Monotonic time, ns.
@@ -35,6 +40,7 @@ pub struct Guilty {
     /// Where threads have waited for it.
     pub places: Vec<Place>,
     cost_ns: u64,
+    parts: u32,
 }
 
 /// What is known of one place.
@@ -42,6 +48,8 @@ struct At {
     place: Place,
     name: CodeName,
     cost_ns: u64,
+    /// A bit for each part of the window in which threads were seen to wait.
+    parts: u32,
 }
 
 /// What waits have cost in a window.
@@ -58,13 +66,20 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// Adds the wait of one thread, for a lock with this id at the place of this number.
-    pub fn add(&mut self, place: Option<Place>, (number, lock): (u32, u32), span_ns: u64) {
+    /// Adds the wait of one thread, for a lock with this id at the place of this number, in a part
+    /// of the window.
+    pub fn add(
+        &mut self,
+        place: Option<Place>,
+        (number, lock): (u32, u32),
+        (part, span_ns): (u32, u64),
+    ) {
         self.all_ns = self.all_ns.saturating_add(span_ns);
         let Some(place) = place else { return };
         let Some(name) = CodeName::of(&place.class, &place.taken) else { return };
-        let at = self.places.entry(number).or_insert(At { place, name, cost_ns: 0 });
+        let at = self.places.entry(number).or_insert(At { place, name, cost_ns: 0, parts: 0 });
         at.cost_ns = at.cost_ns.saturating_add(span_ns);
+        at.parts |= 1 << part.min(PARTS - 1);
         if lock != id::UNKNOWN {
             let first = *self.of_lock.entry(lock).or_insert(number);
             if first != number {
@@ -79,8 +94,9 @@ impl Costs {
         self.cpu_ns = ended.cpu_ns.saturating_sub(begun.cpu_ns);
     }
 
-    /// The locks that cost most, at most so many, if those that are not known yet cost more
-    /// than so many percent of the time in which the program was busy.
+    /// The locks that cost most, at most so many, if those that are not known yet, and were waited
+    /// for in most of the window, cost more than so many percent of the time in which the program
+    /// was busy.
     pub fn guilty(
         &self,
         limit_percent: u32,
@@ -89,6 +105,7 @@ impl Costs {
     ) -> Vec<Guilty> {
         let mut locks = self.locks();
         locks.retain(|lock| lock.names.is_disjoint(known));
+        locks.retain(|lock| lock.parts.count_ones() >= LEAST_PARTS);
         let cost_ns = locks.iter().fold(0, |sum: u64, lock| sum.saturating_add(lock.cost_ns));
         let busy_ns = self.cpu_ns.saturating_add(self.all_ns).max(self.length_ns);
         let limit_ns = u128::from(busy_ns) * u128::from(limit_percent);
@@ -122,10 +139,12 @@ impl Costs {
                 names: BTreeSet::new(),
                 places: Vec::new(),
                 cost_ns: 0,
+                parts: 0,
             });
             lock.names.insert(at.name.clone());
             lock.places.push(at.place.clone());
             lock.cost_ns = lock.cost_ns.saturating_add(at.cost_ns);
+            lock.parts |= at.parts;
         }
         locks.into_values().collect()
     }
@@ -160,7 +179,10 @@ mod tests {
     fn costs(waits: &[(&str, u32, u32, u64)], cpu_ms: u64, length_ms: u64) -> Costs {
         let mut costs = Costs::default();
         for &(name, number, lock, ms) in waits {
-            costs.add(place(name), (number, lock), ms * MS);
+            // A fifth in each part.
+            for part in 0..PARTS {
+                costs.add(place(name), (number, lock), (part, ms * MS / u64::from(PARTS)));
+            }
         }
         let window = |ms: u64, cpu_ms: u64| Window { mono_ns: ms * MS, cpu_ns: cpu_ms * MS };
         costs.end(&window(0, 0), &window(length_ms, cpu_ms));
@@ -182,8 +204,23 @@ mod tests {
         assert!(names(&costs(&[], 0, 100), 5, &none).is_empty());
         // What cannot be traced costs, too.
         let mut unknown = costs(&waits, 900, 100);
-        unknown.add(None, (0, 7), 60 * MS);
+        unknown.add(None, (0, 7), (0, 60 * MS));
         assert!(names(&unknown, 5, &none).is_empty());
+    }
+
+    #[test]
+    fn what_is_over_at_once_is_not_guilty() {
+        let cost_in = |parts: &[u32]| {
+            let mut costs = Costs::default();
+            for &part in parts {
+                costs.add(place("a/Cache.one"), (1, 1), (part, 100 * MS));
+            }
+            let window = |ms: u64| Window { mono_ns: ms * MS, cpu_ns: ms * MS };
+            costs.end(&window(0), &window(1000));
+            names(&costs, 5, &BTreeSet::new())
+        };
+        assert!(cost_in(&[0, 0, 1, 1, 1]).is_empty());
+        assert_eq!(cost_in(&[0, 1, 4]), ["a.Cache.one"]);
     }
 
     #[test]
