@@ -153,7 +153,8 @@ mod tests {
 
     #[test]
     fn other_lengths_are_no_spans() {
-        let known = (0..64).filter(|len| decode(&[&[len << 2 | 3][..], &[1; 64]].concat()).is_some());
+        let known =
+            (0..64).filter(|len| decode(&[&[len << 2 | 3][..], &[1; 64]].concat()).is_some());
         assert_eq!(known.collect::<Vec<u8>>(), [8, 24]);
     }
 }
