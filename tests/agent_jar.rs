@@ -145,7 +145,7 @@ impl Loads {
 /// The agent's lines on stderr, without the JVM's own warnings of what is loaded late.
 fn told(output: &Output) -> Vec<String> {
     let stderr = err(output);
-    let is_ours = |line: &&&str| !line.starts_with("WARNING: A J");
+    let is_ours = |line: &&&str| !line.starts_with("WARNING: ");
     ours(&stderr).iter().filter(is_ours).map(|line| (*line).to_owned()).collect()
 }
 
@@ -317,9 +317,18 @@ fn a_jvm_without_management(jdk: &Jdk) {
         assert_eq!(program.left_in("tmp"), Vec::<PathBuf>::new());
     }
     // From Java 17 on, HotSpot's list of commands ends early where jdk.jfr is missing.
-    let program = limited(beans).flag("--add-modules").flag("jdk.management,jdk.jfr");
-    assert_eq!(told(&program.run(jdk, jar)), [""; 0]);
-    program.check("a.log");
+    for modules in ["jdk.management,jdk.jfr", "jdk.management"] {
+        let program = limited(beans).flag("--add-modules").flag(modules);
+        let output = program.run(jdk, jar);
+        assert_eq!(told(&output), [""; 0], "{modules}");
+        assert!(out(&output).contains("loaded [true]"), "{modules}: {}", out(&output));
+        assert_eq!((program.left_in("tmp"), program.left_in("home")), (Vec::new(), Vec::new()));
+        let program = Loads::new().flag("--limit-modules").flag(beans).load("file=a.log");
+        let program = program.flag("--add-modules").flag(modules).load("file=a.log");
+        let output = program.run(jdk, jar);
+        assert!(out(&output).contains("loaded [true, true]"), "{modules}: {}", out(&output));
+        program.check("a.log");
+    }
 }
 
 /// As `jcmd PID JVMTI.agent_load`, which knows jars, has it.
