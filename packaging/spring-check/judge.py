@@ -64,7 +64,7 @@ class Application:
 
 
 @contextlib.contextmanager
-def application(*settings, jvm=(), command=tyrion, without=()):
+def application(*settings, jvm=(), command=tyrion, without=(), interval="500ms"):
     with tempfile.TemporaryDirectory() as home:
         said = pathlib.Path(home, "said")
         jars = [jar for jar in target.glob("dependency/*.jar")
@@ -74,7 +74,7 @@ def application(*settings, jvm=(), command=tyrion, without=()):
             process = subprocess.Popen(
                 [java, *jvm, "-cp", class_path, "check.Prices",
                  "--server.port=0", "--server.address=127.0.0.1", f"--tyrion.command={command}",
-                 "--tyrion.interval=500ms", *settings],
+                 f"--tyrion.interval={interval}", *settings],
                 cwd=home, stdout=out, stderr=subprocess.STDOUT)
         try:
             running = Application(process, pathlib.Path(home))
@@ -157,13 +157,14 @@ with application(EXPOSED, SWITCH) as running:
 
 # Neither the meters nor the endpoint must be there, nor is there anything that ends it.
 for missing in [["actuat"], ["actuat", "micrometer-core"]]:
-    with application(SWITCH, "--tyrion.interval=", without=missing) as running:
+    with application(SWITCH, without=missing) as running:
         expect(f"without {missing}", running.ok("/price"), 42)
-with application(EXPOSED, "--tyrion.interval=9999999999999h") as running:
-    expect("meters that are never read", running.ok("/price"), 42)
+for interval in ["", "9999999999999h"]:
+    with application(EXPOSED, interval=interval) as running:
+        expect("meters that are read seldom", running.ok("/price"), 42)
 
 # Nobody waits for a command that takes long: neither who stops, nor the application's end.
-with application(EXPOSED, SWITCH, "--tyrion.interval=1h", command="./slow") as running:
+with application(EXPOSED, SWITCH, command="./slow", interval="1h") as running:
     slow = running.home / "slow"
     slow.write_text(f"#!/bin/sh\necho >>asked\nsleep 20\nexec {tyrion} \"$@\"\n")
     slow.chmod(0o700)
