@@ -148,7 +148,11 @@ impl WideNodes<'_> {
     }
 
     /// The rows of the sums, by the new numbers of nodes, threads and locks.
-    fn sums(&self, flame: &Flame, (thread_of, lock_of): (&Numbers, &Numbers)) -> Vec<[u64; 4]> {
+    fn sums(
+        &self,
+        flame: &Flame,
+        (thread_of, lock_of): (&Renumbered, &Renumbered),
+    ) -> Vec<[u64; 4]> {
         let mut sums: Table<(u32, u32, u32), u64> = Table::default();
         for (&(node, thread, lock), &sum) in &flame.sums {
             let key = (self.node_of[node as usize], thread_of[&thread], lock_of[&lock]);
@@ -165,14 +169,14 @@ impl WideNodes<'_> {
 }
 
 /// Which number each number of a name has become.
-type Numbers = Table<u32, u32>;
+type Renumbered = Table<u32, u32>;
 
 /// The names with most, and which of them each number of a name has become.
 fn most<'a>(
     names: &'a [String],
     sums: impl Iterator<Item = (u32, u64)>,
     other: &'a str,
-) -> (Vec<&'a str>, Numbers) {
+) -> (Vec<&'a str>, Renumbered) {
     let mut by_name: Table<u32, u64> = Table::default();
     for (name, sum) in sums {
         let total = by_name.entry(name).or_default();
