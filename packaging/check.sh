@@ -16,10 +16,12 @@ java=$root/target/jdks/${DIST_JDK:-17}/bin/java
 classes=$root/target/java-classes
 empty=$(mktemp -d "${TMPDIR:-/tmp}/tyrion-dist.XXXXXX")
 jvm=
+collector=
 # shellcheck disable=SC2317
 cleanup() {
     # It may have ended by itself.
     [ -z "$jvm" ] || end_bank || true
+    [ -z "$collector" ] || end_collector || true
     # What is mounted there must not be removed.
     for mounted in "$empty"/*/proc; do
         ! mountpoint -q "$mounted" || umount --lazy "$mounted"
@@ -454,23 +456,25 @@ check_spring() {
     done
 }
 
-[ "$(id -u)" = 0 ] || fail "only root can install into an empty root: run it as root"
-for command in chroot dpkg mvn objcopy python3 readelf unshare unzip; do
-    command -v "$command" >/dev/null || fail "please install $command"
-done
-python3 -c 'import ensurepip' 2>/dev/null || fail "please install python3-venv"
-[ -x "$java" ] || fail "no $java; run tests/setup/jdks.sh"
-[ -d "$classes" ] || fail "no classes; run tests/setup/java-classes.sh"
-# Runs the shop with these flags of the JVM, and asks it.
-with_shop() { # what is asked, flags...
-    local what=$1 port
+# A port that nobody has.
+free_port() {
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# Runs the shop with these flags of the JVM, and has judge.py ask it.
+with_shop() { # words for judge.py (URL stands for the shop's), --, flags...
+    local asked=() port
+    while [ "$1" != -- ]; do
+        asked+=("$1")
+        shift
+    done
     shift
-    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-    env -i "$java" "$@" -Dotel.traces.exporter=none -Dotel.metrics.exporter=none -Dotel.logs.exporter=none \
+    port=$(free_port)
+    env -i "$java" -Dotel.traces.exporter=none -Dotel.metrics.exporter=none -Dotel.logs.exporter=none "$@" \
         -cp "$empty/otel/target/classes:$empty/otel/target/dependency/*" check.Shop "--server.port=$port" \
         >"$empty/said" 2>&1 &
     jvm=$!
-    python3 "$root/packaging/otel-check/judge.py" "$what" "http://127.0.0.1:$port" ||
+    python3 "$root/packaging/otel-check/judge.py" "${asked[@]/#URL/http://127.0.0.1:$port}" ||
         fail "otel: $(cat "$empty/said")"
     end_bank
 }
@@ -478,6 +482,7 @@ with_shop() { # what is asked, flags...
 # A service of Spring Boot with OpenTelemetry's agent and Tyrion's extension.
 check_otel() {
     local project=$empty/otel log=$empty/otel.log plain traced tyrion=$stage/x86_64/bin/tyrion
+    "$root/tests/setup/collector.sh"
     cp -r "$root/packaging/otel-check/service" "$project"
     mvn -q -B -f "$project" -Dmaven.repo.local="$empty/m2" "-Dtyrion.version=$version" \
         "-Dtyrion.repository=file://$dist/maven" compile dependency:copy-dependencies \
@@ -487,41 +492,59 @@ check_otel() {
     local extension
     extension="-Dotel.javaagent.extensions=$(echo "$project"/tyrion-otel-*.jar)"
     local agent="-agentpath:$stage/x86_64/lib/tyrion/glibc/libtyrion_agent.so=file"
-    with_shop requests "$agent=$log" "${otel[@]}" "$extension"
+    with_shop requests URL -- "$agent=$log" "${otel[@]}" "$extension"
     python3 "$root/packaging/otel-check/judge.py" report "$tyrion" "$log" || fail "otel: the report"
     ok "otel: requests wait for an import, each with its span"
-    plain=$(with_shop time "$agent=$empty/plain.log" "${otel[@]}")
-    traced=$(with_shop time "$agent=$empty/traced.log" "${otel[@]}" "$extension")
+    plain=$(with_shop time URL -- "$agent=$empty/plain.log" "${otel[@]}")
+    traced=$(with_shop time URL -- "$agent=$empty/traced.log" "${otel[@]}" "$extension")
     ok "otel: a request takes $plain µs, with the extension $traced µs"
-    check_links "$tyrion" "$log"
+    check_links "$tyrion" "$agent=$empty/linked.log" "${otel[@]}" "$extension"
 }
 
-# The Collector takes the links, where it has been built (tests/setup/collector.sh).
-check_links() { # tyrion, log
-    local collector=$root/target/collector/collector port span pid
-    [ -x "$collector" ] || return 0
-    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+# The Collector gets the spans from OpenTelemetry's agent, and from Tyrion profiles with links to them.
+check_links() { # tyrion, flags...
+    local tyrion=$1 otlp
+    shift
+    otlp=http://127.0.0.1:$(free_port)
     cat >"$empty/collector.yaml" <<END
-receivers: {otlp: {protocols: {http: {endpoint: "127.0.0.1:$port"}}}}
-exporters: {debug: {verbosity: detailed, use_internal_logger: false, output_paths: [stdout]}}
+receivers: {otlp: {protocols: {http: {endpoint: "${otlp#http://}"}}}}
+exporters: {file/spans: {path: "$empty/spans"}, file/profiles: {path: "$empty/profiles"}}
 service:
   telemetry: {metrics: {level: none}}
-  pipelines: {profiles: {receivers: [otlp], exporters: [debug]}}
+  pipelines:
+    traces: {receivers: [otlp], exporters: [file/spans]}
+    profiles: {receivers: [otlp], exporters: [file/profiles]}
 END
-    "$collector" "--config=$empty/collector.yaml" --feature-gates=service.profilesSupport \
-        >"$empty/printed" 2>"$empty/told" &
-    pid=$!
-    "$1" convert --to otlp -o "$empty/otlp" "$2" || fail "otel: convert"
-    curl -sS --retry 20 --retry-connrefused --retry-delay 1 -H 'Content-Type: application/x-protobuf' \
-        --data-binary "@$empty/otlp" "http://127.0.0.1:$port/v1development/profiles" >/dev/null ||
-        fail "otel: $(cat "$empty/told")"
-    kill "$pid"
-    wait "$pid" || true
-    span=$("$1" dump --json "$2" | sed -n 's/.*"span_id":"\([0-9a-f]*\)".*/\1/p' | head -1)
-    grep -q "$span" "$empty/printed" || fail "otel: the Collector does not print $span"
-    ok "otel: the Collector has profiles with links to spans"
+    "$root/target/collector/collector" "--config=$empty/collector.yaml" \
+        --feature-gates=service.profilesSupport >"$empty/told" 2>&1 &
+    collector=$!
+    for _ in $(seq 100); do
+        ! grep -q 'Everything is ready' "$empty/told" || break
+        sleep 0.1
+    done
+    with_shop linked URL "$empty/asked" "$tyrion" "$empty/linked.log" "$otlp" -- "$@" \
+        -Dotel.traces.exporter=otlp -Dotel.exporter.otlp.protocol=http/protobuf "-Dotel.exporter.otlp.endpoint=$otlp"
+    # What has come since the one beside the shop was ended.
+    "$tyrion" push --once --otlp "$otlp" "$empty/linked.log" || fail "otel: $(cat "$empty/told")"
+    end_collector
+    python3 "$root/packaging/otel-check/judge.py" links "$empty/asked" "$empty/spans" "$empty/profiles" \
+        >"$empty/said" || fail "otel: the links"
+    ok "otel: the Collector has $(cat "$empty/said")"
 }
 
+end_collector() {
+    kill "$collector"
+    wait "$collector" 2>/dev/null || true
+    collector=
+}
+
+[ "$(id -u)" = 0 ] || fail "only root can install into an empty root: run it as root"
+for command in chroot dpkg mvn objcopy python3 readelf unshare unzip; do
+    command -v "$command" >/dev/null || fail "please install $command"
+done
+python3 -c 'import ensurepip' 2>/dev/null || fail "please install python3-venv"
+[ -x "$java" ] || fail "no $java; run tests/setup/jdks.sh"
+[ -d "$classes" ] || fail "no classes; run tests/setup/java-classes.sh"
 [ $# -gt 0 ] || set -- binaries tarballs debs wheels image web crates maven gradle jmh junit otel spring old_glibc
 for kind in "$@"; do
     "check_$kind"

@@ -24,6 +24,7 @@ on_jdks!(by_two_class_loaders: all);
 on_jdks!(commands_and_loads_join_each_other: extremes, everywhere all);
 on_jdks!(where_loading_is_denied: all);
 on_jdks!(mistakes_are_told_in_one_line: extremes, everywhere all);
+on_jdks!(the_library_is_that_of_the_platform: one);
 on_jdks!(a_jvm_without_management: extremes, everywhere all);
 on_jdks!(a_jvm_that_runs_loads_the_jar: ends, everywhere all);
 on_jdks!(another_folder_where_programs_are_not_allowed: edges, everywhere all);
@@ -145,7 +146,7 @@ impl Loads {
 /// The agent's lines on stderr, without the JVM's own warnings of what is loaded late.
 fn told(output: &Output) -> Vec<String> {
     let stderr = err(output);
-    let is_ours = |line: &&&str| !line.starts_with("WARNING: A J");
+    let is_ours = |line: &&&str| !line.starts_with("WARNING: ");
     ours(&stderr).iter().filter(is_ours).map(|line| (*line).to_owned()).collect()
 }
 
@@ -296,6 +297,44 @@ fn mistakes_are_told_in_one_line(jdk: &Jdk) {
     }
 }
 
+/// By what Java says of the processor, and by which C library is mapped.
+fn the_library_is_that_of_the_platform(jdk: &Jdk) {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(none) = jar_for(folder.path(), "other-glibc") else { return };
+    let program = |processor: &str, library: &str| {
+        let library = folder.path().join(library);
+        fs::write(&library, "mapped").unwrap();
+        let program = Loads::new().flag(&format!("-Dos.arch={processor}"));
+        program.flag(&format!("-Dmapped={}", text(&library))).load("file=a.log")
+    };
+    for (processor, library, platform) in [
+        ("amd64", "ld-linux-x86-64.so.2", "x86_64-glibc"),
+        ("x86_64", "ld-musl-x86_64.so.1", "x86_64-musl"),
+        ("amd64", "libc.musl-x86_64.so.1", "x86_64-musl"),
+        ("aarch64", "libc.so.6", "aarch64-glibc"),
+        ("aarch64", "ld-musl-aarch64.so.1", "aarch64-musl"),
+        ("riscv64", "libc.so.6", "riscv64"),
+    ] {
+        let line = format!(
+            "tyrion: there is no agent for {platform} in this jar; the program runs unprofiled"
+        );
+        assert_eq!(told(&program(processor, library).run(jdk, &none)), [line]);
+    }
+    // What this machine can load, as that of another, beside others that nobody could load.
+    let jar = folder.path().join("tyrion-agent.jar");
+    let mut make = Command::new("python3");
+    make.arg(root().join("packaging/java_jars.py")).arg(&jar);
+    for other in ["x86_64-glibc", "x86_64-musl", "aarch64-glibc"] {
+        make.arg(format!("{other}={}", text(&folder.path().join("libc.so.6"))));
+    }
+    make.arg(format!("aarch64-musl={}", text(&agent())));
+    let made = output(make.env("PYTHONDONTWRITEBYTECODE", "1"));
+    assert!(made.status.success(), "{}", err(&made));
+    let program = program("aarch64", "ld-musl-aarch64.so.1");
+    assert_eq!(told(&program.run(jdk, &jar)), [""; 0]);
+    program.check("a.log");
+}
+
 /// As one that `jlink` made: without the module that has the command.
 fn a_jvm_without_management(jdk: &Jdk) {
     let Some(jar) = jar() else { return };
@@ -317,9 +356,18 @@ fn a_jvm_without_management(jdk: &Jdk) {
         assert_eq!(program.left_in("tmp"), Vec::<PathBuf>::new());
     }
     // From Java 17 on, HotSpot's list of commands ends early where jdk.jfr is missing.
-    let program = limited(beans).flag("--add-modules").flag("jdk.management,jdk.jfr");
-    assert_eq!(told(&program.run(jdk, jar)), [""; 0]);
-    program.check("a.log");
+    for modules in ["jdk.management,jdk.jfr", "jdk.management"] {
+        let program = limited(beans).flag("--add-modules").flag(modules);
+        let output = program.run(jdk, jar);
+        assert_eq!(told(&output), [""; 0], "{modules}");
+        assert!(out(&output).contains("loaded [true]"), "{modules}: {}", out(&output));
+        assert_eq!((program.left_in("tmp"), program.left_in("home")), (Vec::new(), Vec::new()));
+        let program = Loads::new().flag("--limit-modules").flag(beans).load("file=a.log");
+        let program = program.flag("--add-modules").flag(modules).load("file=a.log");
+        let output = program.run(jdk, jar);
+        assert!(out(&output).contains("loaded [true, true]"), "{modules}: {}", out(&output));
+        program.check("a.log");
+    }
 }
 
 /// As `jcmd PID JVMTI.agent_load`, which knows jars, has it.

@@ -38,10 +38,11 @@ const RULE: [(&str, &str); 4] = [
     ("failsForARing", "may not take locks in a ring:"),
     ("passes", ""),
 ];
-const PARALLEL: [(&str, &str); 4] = [
+const PARALLEL: [(&str, &str); 5] = [
     ("failsForARing()", "may not take locks in a ring:"),
     ("failsForItsOwnWait()", "may wait 50 ms for locks like Cache.*:"),
     ("failsForTheWaitOfAThreadThatItStarts()", "may wait 50 ms for locks like Cache.*:"),
+    ("failsForTheWaitOfAVirtualThreadThatItStarts()", "may wait 50 ms for locks like Cache.*:"),
     ("passesBesideThem()", ""),
 ];
 
@@ -185,7 +186,7 @@ fn tests_at_the_same_time_are_told_apart(jdk: &Jdk) {
         &[
             &format!("{parallel}.enabled=true"),
             &format!("{parallel}.config.strategy=fixed"),
-            &format!("{parallel}.config.fixed.parallelism=4"),
+            &format!("{parallel}.config.fixed.parallelism=5"),
         ],
     );
     judge(&all, &PARALLEL);

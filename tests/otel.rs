@@ -78,7 +78,10 @@ fn spans(records: &[Value], of: &str, is_it: impl Fn(&Value) -> bool) -> Vec<(Va
         let (mut ids, mut owner) = (Value::Null, Value::Null);
         for it in behind {
             match it["record"].as_str() {
-                Some("span") => ids = json!({ "trace": it["trace_id"], "span": it["span_id"] }),
+                // Behind the last wait of a thread are those of holds, which may be left out.
+                Some("span") if ids.is_null() => {
+                    ids = json!({ "trace": it["trace_id"], "span": it["span_id"] })
+                }
                 Some("operation") => owner = it["owner_group"].clone(),
                 _ => {}
             }

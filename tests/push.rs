@@ -3,6 +3,7 @@
 use crate::support::{
     Jdk, Program, err, info, number, on_jdks, output, receiver, root, tyrion, wait_for,
 };
+use prost::Message;
 use receiver::{Receiver, ReceiverReply};
 use serde_json::Value;
 use std::{
@@ -83,6 +84,52 @@ fn what_trace_mode_knows_is_sent() {
     let taken = &info(&log)["trace"]["taken"];
     let sums = receiver::sums(&receiver.taken().iter().collect::<Vec<_>>());
     assert_eq!(sums["lock acquisitions"], number(taken, "acquisitions"), "{sums:?} {taken}");
+}
+
+/// Waits whose spans are known, as ids and ns.
+fn linked(batches: &[&ProfilesData]) -> Vec<(String, String, i64)> {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let mut found = Vec::new();
+    for data in batches {
+        let tables = data.dictionary.as_ref().unwrap();
+        let scopes = data.resource_profiles.iter().flat_map(|it| &it.scope_profiles);
+        let durations = scopes.flat_map(|it| &it.profiles).filter(|it| {
+            tables.string_table[it.sample_type.unwrap().type_strindex as usize] == "delay"
+        });
+        for sample in durations.flat_map(|it| &it.samples).filter(|it| it.link_index != 0) {
+            let link = &tables.link_table[sample.link_index as usize];
+            let value = sample.values.iter().sum::<i64>();
+            found.push((hex(&link.trace_id), hex(&link.span_id), value));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// As `convert --to otlp` has them, and each once.
+#[test]
+fn waits_have_links_to_their_spans() {
+    for name in ["v1-traces.log", "v1-spans.log"] {
+        let ((_folder, log), receiver) = (copied(name), Receiver::start(&[]));
+        for _ in 0..2 {
+            succeeded(&output(&mut push(&receiver.url, &log)));
+        }
+        let file = log.with_extension("otlp");
+        let mut convert = tyrion();
+        convert.args(["convert", "--kind=all", "--to=otlp", "-o"]).arg(&file).arg(&log);
+        succeeded(&output(&mut convert));
+        let whole = ProfilesData::decode(&*fs::read(&file).unwrap()).unwrap();
+        let pushed = linked(&receiver.taken().iter().collect::<Vec<_>>());
+        assert_eq!(pushed, linked(&[&whole]));
+        let first = "0af7651916cd43dd8448eb211c80319c";
+        let expected = [
+            (first, "00f067aa0ba902b7"),
+            (first, "b7ad6b7169203331"),
+            ("4bf92f3577b34da6a3ce929d0e0e4736", "53ce929d0e0e4736"),
+        ];
+        let expected = expected.map(|(trace, id)| (trace.to_owned(), id.to_owned(), 2_000_000));
+        assert_eq!(pushed, expected);
+    }
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn the_other_logs_are_read_as_the_document_says() {
         ("v1-collections.log", "collections-dump"),
         ("v1-wakers.log", "wakers-dump"),
         ("v1-holders.log", "holders-dump"),
-        ("v1-spans.log", "spans-dump"),
+        ("v1-traces.log", "spans-dump"),
     ] {
         let log = Recording::from_bytes(name, common::frozen(name)).unwrap();
         let dump = common::dump(&log);
@@ -111,7 +111,8 @@ fn the_other_logs_are_explained() {
     explained("collections-bytes", &[], &[17]);
     explained("wakers-bytes", &[8], &[]);
     explained("holders-bytes", &[9], &[]);
-    explained("spans-bytes", &[11, 12], &[14]);
+    // Spans have no code.
+    explained("spans-bytes", &[12], &[14, 0x63, 0x23]);
 }
 
 /// The states in the document are those of the code, with their numbers.
@@ -132,7 +133,7 @@ fn the_bytes_that_are_explained_stand_there() {
     check_bytes(&common::frozen("v1-collections.log"), "collections-bytes");
     check_bytes(&common::frozen("v1-wakers.log"), "wakers-bytes");
     check_bytes(&common::frozen("v1-holders.log"), "holders-bytes");
-    check_bytes(&common::frozen("v1-spans.log"), "spans-bytes");
+    check_bytes(&common::frozen("v1-traces.log"), "spans-bytes");
 }
 
 fn check_bytes(bytes: &[u8], language: &str) {

@@ -199,6 +199,7 @@ fn at_once_it_reads_what_a_whole_read_does() {
         "v1-holds.log",
         "v1-wakers.log",
         "v1-spans.log",
+        "v1-traces.log",
         "v1-holders.log",
         "v1-looks.log",
     ];

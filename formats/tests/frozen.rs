@@ -13,7 +13,7 @@ fn folder() -> PathBuf {
 
 /// So many records of one chunk stand in a golden file; for those behind them there is a
 /// checksum.
-const SHOWN: usize = 20;
+const SHOWN: usize = 12;
 
 /// A dump in which few records of each chunk are shown.
 fn shortened(dump: &str) -> String {

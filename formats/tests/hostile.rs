@@ -60,6 +60,7 @@ fn the_other_logs_are_cut_at_every_byte() {
         "v1-wakers.log",
         "v1-looks.log",
         "v1-spans.log",
+        "v1-traces.log",
     ] {
         let bytes = common::frozen(name);
         let whole = common::decode(&read(&bytes).unwrap()).0;

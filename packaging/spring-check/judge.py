@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -63,14 +64,17 @@ class Application:
 
 
 @contextlib.contextmanager
-def application(*settings, jvm=(), command=tyrion):
+def application(*settings, jvm=(), command=tyrion, without=(), interval="500ms"):
     with tempfile.TemporaryDirectory() as home:
         said = pathlib.Path(home, "said")
+        jars = [jar for jar in target.glob("dependency/*.jar")
+                if not any(name in jar.name for name in without)]
+        class_path = ":".join(map(str, [target / "classes", *jars]))
         with said.open("wb") as out:
             process = subprocess.Popen(
-                [java, *jvm, "-cp", f"{target}/classes:{target}/dependency/*", "check.Prices",
+                [java, *jvm, "-cp", class_path, "check.Prices",
                  "--server.port=0", "--server.address=127.0.0.1", f"--tyrion.command={command}",
-                 "--tyrion.interval=500ms", *settings],
+                 f"--tyrion.interval={interval}", *settings],
                 cwd=home, stdout=out, stderr=subprocess.STDOUT)
         try:
             running = Application(process, pathlib.Path(home))
@@ -150,6 +154,38 @@ with application(EXPOSED, SWITCH) as running:
     eventually("its end", lambda: running.ok(AT)["state"] == "paused" or None)
     print(json.dumps({**told, "verdict": verdict["lines"]}, indent=4))
     print(f"    tyrion.lock.wait, lock={LOCK}: {count:.0f} waits, {seconds:.6f} s")
+
+# Neither the meters nor the endpoint must be there, nor is there anything that ends it.
+for missing in [["actuat"], ["actuat", "micrometer-core"]]:
+    with application(SWITCH, without=missing) as running:
+        expect(f"without {missing}", running.ok("/price"), 42)
+for interval in ["", "9999999999999h"]:
+    with application(EXPOSED, interval=interval) as running:
+        expect("meters that are read seldom", running.ok("/price"), 42)
+
+# Nobody waits for a command that takes long: neither who stops, nor the application's end.
+with application(EXPOSED, SWITCH, command="./slow", interval="1h") as running:
+    slow = running.home / "slow"
+    slow.write_text(f"#!/bin/sh\necho >>asked\nsleep 20\nexec {tyrion} \"$@\"\n")
+    slow.chmod(0o700)
+    running.ok(AT, "POST", {"seconds": 3600})
+    answers = [threading.Thread(target=running.ok, args=[AT]) for _ in range(3)]
+    for answer in answers:
+        answer.start()
+    eventually("a command that takes long", lambda: (running.home / "asked").exists() or None)
+    begun = time.monotonic()
+    expect("a second one meanwhile", running.ok(AT, "POST", {"seconds": 1}),
+           {"problem": "a recording is under way"})
+    if time.monotonic() - begun > 10:
+        fail("who starts waits for who reads")
+    for answer in answers:
+        answer.join()
+    expect("commands for three who ask at once", (running.home / "asked").read_text(), "\n")
+    begun = time.monotonic()
+    running.process.terminate()
+    running.process.wait()
+    if time.monotonic() - begun > 10:
+        fail("the application's end waits for a report")
 
 # One that is recorded all the time, with fewer meters than locks, and no command to read logs.
 agent = next(target.glob("dependency/tyrion-agent-*.jar"))

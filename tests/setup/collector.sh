@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the OpenTelemetry Collector that `make test-everywhere` sends profiles to.
+# Builds the OpenTelemetry Collector that `make test-everywhere` sends profiles and spans to.
 #
 #   tests/setup/collector.sh
 #

@@ -42,6 +42,7 @@ pub fn table() -> jvmtiEventCallbacks {
     table.VMDeath = Some(vm_death);
     table.ThreadStart = Some(thread_start);
     table.ThreadEnd = Some(thread_end);
+    table.VirtualThreadStart = Some(virtual_thread_start);
     table.VirtualThreadEnd = Some(virtual_thread_end);
     table.MonitorContendedEnter = Some(monitor_contended_enter);
     table.MonitorContendedEntered = Some(monitor_contended_entered);
@@ -79,6 +80,11 @@ unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread:
         ends(contention, java, thread, false);
         sample::thread_ends(java, thread);
     });
+}
+
+/// Only asked for where tests follow their threads.
+unsafe extern "system" fn virtual_thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread) {
+    junit::thread_starts(env);
 }
 
 /// Virtual threads are not among those that the JVM lists, so the list that

@@ -1,6 +1,6 @@
-//! Java 8 has no command by which it loads an agent into itself. So the library, which
-//! `tyrion-agent.jar` has loaded as any native one, asks the JVM over the JVM's own socket,
-//! as `tyrion attach` does from outside.
+//! Java 8 has no command by which it loads an agent into itself, nor have later JVMs that lack
+//! the module jdk.jfr. So the library, which `tyrion-agent.jar` has loaded as any native one,
+//! asks the JVM over the JVM's own socket, as `tyrion attach` does from outside.
 
 use super::api::new_string;
 use crate::{jvm::agents, message::PANICKED};
@@ -76,7 +76,8 @@ fn load(library: &[u8], options: &[u8]) -> io::Result<()> {
     let mut answer = String::new();
     socket.take(LONGEST_ANSWER).read_to_string(&mut answer)?;
     // The command's status, and what `Agent_OnAttach` has returned.
-    match answer.lines().take(2).all(|line| line.trim() == "0") && !answer.is_empty() {
+    let is_good = |line: &str| matches!(line.trim(), "0" | "return code: 0");
+    match answer.lines().take(2).all(is_good) && !answer.is_empty() {
         true => Ok(()),
         false => Err(io::Error::other(answer.lines().collect::<Vec<_>>().join(" "))),
     }

@@ -7,7 +7,7 @@
 use super::running::{guarded, recorder};
 use crate::{
     clock,
-    jvm::{Java, Object, java::Global, setup::static_int_of_class},
+    jvm::{Java, Object, java::Global, setup::static_int_of_class, virtual_threads},
     own_cpu, spawn,
     sync::lock,
     trace,
@@ -39,7 +39,7 @@ unsafe impl Send for Follower {}
 // SAFETY: as above; nothing is ever changed.
 unsafe impl Sync for Follower {}
 
-/// The current thread starts.
+/// The current thread starts, which may be a virtual one.
 pub fn thread_starts(env: *mut JNIEnv) {
     if !ANY.load(Relaxed) || spawn::is_agents() {
         return;
@@ -77,6 +77,9 @@ extern "system" fn follow(env: *mut JNIEnv, class: jclass) {
         let Some(class) = java.global(class) else { return };
         lock(&FOLLOWERS).push(Box::leak(Box::new(Follower { class, started })));
         ANY.store(true, Relaxed);
+        if let Some(recorder) = recorder() {
+            virtual_threads::be_told_of_starts(recorder.ti());
+        }
     });
 }
 

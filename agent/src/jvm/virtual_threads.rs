@@ -9,8 +9,8 @@ use super::{
 use jvmti_bindings::sys::{
     jni::{JNIEnv, jfieldID, jint, jmethodID, jthread},
     jvmti::{
-        JVMTI_EVENT_VIRTUAL_THREAD_END, jvmtiCapabilities, jvmtiEnv, jvmtiError, jvmtiEvent,
-        jvmtiExtensionEvent, jvmtiExtensionEventInfo,
+        JVMTI_EVENT_VIRTUAL_THREAD_END, JVMTI_EVENT_VIRTUAL_THREAD_START, jvmtiCapabilities,
+        jvmtiEnv, jvmtiError, jvmtiEvent, jvmtiExtensionEvent, jvmtiExtensionEventInfo,
     },
 };
 use std::{
@@ -64,6 +64,13 @@ pub fn be_told(ti: Ti) {
     if ti.add_capabilities(&[can]).is_ok() {
         let _ = ti.set_event(JVMTI_EVENT_VIRTUAL_THREAD_END, true);
     }
+}
+
+/// Has the JVM tell when virtual threads start, too.
+pub fn be_told_of_starts(ti: Ti) {
+    be_told(ti);
+    // Before JDK 21 there are none.
+    let _ = ti.set_event(JVMTI_EVENT_VIRTUAL_THREAD_START, true);
 }
 
 impl VirtualThreads {

@@ -286,6 +286,9 @@ impl Push<'_> {
         let file = self.state.file(number);
         let from_unix_ns = file.head.until_unix_ns;
         let mut delta = delta::since(profile, &file.sent);
+        for key in &delta.ended_links {
+            file.sent.remove(key);
+        }
         if delta.is_empty() {
             return Ok(None);
         }

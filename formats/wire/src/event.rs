@@ -17,8 +17,8 @@
 //!
 //! A record of type 2 is one byte `code << 2 | 2`, a varint length and so many
 //! bytes; readers skip codes they do not know. Those of trace mode are in [`crate::trace`],
-//! that of sampling in [`crate::sample`], who ended a wait in [`crate::wake`], what the
-//! owner of the lock did in [`crate::holder`], and spans in [`crate::span`].
+//! that of sampling in [`crate::sample`], who ended a wait in [`crate::wake`], and what the
+//! owner of the lock did in [`crate::holder`]. One of type 3 is a span, see [`crate::span`].
 
 use crate::{
     fields::TYPE_MISC,
@@ -240,6 +240,9 @@ pub fn decode(bytes: &[u8]) -> Option<(Record<'_>, usize)> {
     if first & 3 == TYPE_WAIT as u8 {
         let (wait, len) = decode_wait(bytes)?;
         return Some((Record::Wait(wait), len));
+    }
+    if let Some((span, len)) = Span::decode_record(bytes) {
+        return Some((Record::Note(span.into()), len));
     }
     decode_misc(first, bytes)
 }

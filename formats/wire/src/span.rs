@@ -4,7 +4,7 @@
 //! [`Operation`] stands behind a wait, and says in which group the lock's owner was when the
 //! wait began. Neither has a time of its own, so a reader that skips them loses nothing else.
 
-use crate::fields::{TYPE_MISC, record};
+use crate::fields::record;
 
 /// The span of a trace, as W3C Trace Context has its ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,27 +16,46 @@ pub struct Span {
     pub id: u64,
 }
 
+/// The length of a span's id.
+const ALONE: usize = 8;
+/// The same with its trace's.
+const WITH_TRACE: usize = 24;
+
 impl Span {
     /// None: no span has the id 0.
     pub const NONE: Span = Span { trace: [0; 2], id: 0 };
+    /// Of the record of earlier agents, whose ids are behind a code and a length.
     pub(crate) const CODE: u8 = 11;
+    /// The lowest bits of the first byte; the others are the length of what follows.
+    pub(crate) const TYPE: u8 = 3;
     /// The longest encoding, in bytes.
-    pub const MAX_LEN: usize = 2 + 24;
+    pub const MAX_LEN: usize = 1 + WITH_TRACE;
 
     /// Whether it is one.
     pub fn is_some(&self) -> bool {
         self.id != 0
     }
 
-    /// Appends the whole record, code and length included. Ids are random: they are written
+    /// Appends the whole record, its first byte included. Ids are random: they are written
     /// as they are, in the order in which they are read.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let is_same = self.trace == [0; 2];
-        out.extend([Self::CODE << 2 | TYPE_MISC, if is_same { 8 } else { 24 }]);
+        let len = if is_same { ALONE } else { WITH_TRACE };
+        out.push((len as u8) << 2 | Self::TYPE);
         out.extend(self.id.to_be_bytes());
         if !is_same {
             out.extend(self.trace.iter().flat_map(|half| half.to_be_bytes()));
         }
+    }
+
+    /// Reads the record at the front: it and its length. No other lengths are taken, so that
+    /// few bytes of what is damaged are.
+    pub(crate) fn decode_record(bytes: &[u8]) -> Option<(Span, usize)> {
+        let (&first, rest) = bytes.split_first()?;
+        let len = usize::from(first >> 2);
+        let is_known = first & 3 == Self::TYPE && (len == ALONE || len == WITH_TRACE);
+        let payload = rest.get(..len).filter(|_| is_known)?;
+        Some((Span::decode(payload)?, 1 + len))
     }
 
     pub(crate) fn decode(payload: &[u8]) -> Option<Span> {
@@ -77,7 +96,10 @@ record!(Operation = 12 { stack: u32, site: u32, wait_ns: u64 });
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Record, decode};
+    use crate::{
+        event::{Record, decode},
+        fields::TYPE_MISC,
+    };
     use proptest::prelude::*;
 
     proptest! {
@@ -110,6 +132,29 @@ mod tests {
         assert_eq!(span.id_text(), "000000000000b7ad");
         let mut bytes = Vec::new();
         span.encode(&mut bytes);
-        assert_eq!(bytes[10..14], [0x0a, 0xf7, 0x65, 0x19]);
+        assert_eq!(bytes[9..13], [0x0a, 0xf7, 0x65, 0x19]);
+    }
+
+    /// With its ids, a span takes 25 bytes, and 9 of those in another one of its trace.
+    #[test]
+    fn spans_are_short() {
+        for (trace, len) in [([1, 2], 25), ([0; 2], 9)] {
+            let span = Span { trace, id: 3 };
+            let mut bytes = Vec::new();
+            span.encode(&mut bytes);
+            assert_eq!(bytes.len(), len);
+            // Earlier agents had a code and a length before them.
+            let mut earlier = vec![Span::CODE << 2 | TYPE_MISC, len as u8 - 1];
+            earlier.extend(&bytes[1..]);
+            let note = Record::Note(span.into());
+            assert_eq!(decode(&earlier), Some((note, earlier.len())));
+        }
+    }
+
+    #[test]
+    fn other_lengths_are_no_spans() {
+        let known =
+            (0..64).filter(|len| decode(&[&[len << 2 | 3][..], &[1; 64]].concat()).is_some());
+        assert_eq!(known.collect::<Vec<u8>>(), [8, 24]);
     }
 }

@@ -1,5 +1,6 @@
 package tested;
 
+import java.lang.reflect.Method;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -29,7 +30,25 @@ public final class Cache {
 
     /** The same the other way round: a thread that was started waits. */
     public void makeStartedWait(long millis) throws InterruptedException {
-        Thread waiter = new Thread(this::get, "worker");
+        makeStartedWait(millis, new Thread(this::get, "worker"));
+    }
+
+    /** The same with a virtual thread, where there are any. */
+    public void makeVirtualWait(long millis) throws Exception {
+        Runnable get = this::get;
+        Object virtual;
+        try {
+            virtual = Thread.class.getMethod("ofVirtual").invoke(null);
+        } catch (NoSuchMethodException e) {
+            makeStartedWait(millis, new Thread(get, "worker"));
+            return;
+        }
+        Method unstarted =
+                Class.forName("java.lang.Thread$Builder").getMethod("unstarted", Runnable.class);
+        makeStartedWait(millis, (Thread) unstarted.invoke(virtual, get));
+    }
+
+    private void makeStartedWait(long millis, Thread waiter) throws InterruptedException {
         cacheLock.lock();
         try {
             waiter.start();

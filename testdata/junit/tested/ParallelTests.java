@@ -12,7 +12,7 @@ import tyrion.junit.NoDeadlockRisk;
 @Execution(ExecutionMode.CONCURRENT)
 @LocksAtMost(waits = "50 ms", lock = "Cache.*")
 class ParallelTests {
-    private static final CyclicBarrier ALL = new CyclicBarrier(4);
+    private static final CyclicBarrier ALL = new CyclicBarrier(5);
 
     private final Cache cache = new Cache();
 
@@ -31,6 +31,13 @@ class ParallelTests {
     void failsForTheWaitOfAThreadThatItStarts() throws Exception {
         meet();
         cache.makeStartedWait(100);
+        meet();
+    }
+
+    @Test
+    void failsForTheWaitOfAVirtualThreadThatItStarts() throws Exception {
+        meet();
+        cache.makeVirtualWait(100);
         meet();
     }
 

@@ -1,10 +1,11 @@
 // An OpenTelemetry Collector with what the tests need: it receives OTLP over HTTP, asks for
-// a token if its configuration says so, and prints what it got.
+// a token if its configuration says so, and prints what it got, or writes it to files.
 package main
 
 import (
 	"log"
 
+	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/fileexporter"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/extension/bearertokenauthextension"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
@@ -26,7 +27,7 @@ func components() (otelcol.Factories, error) {
 		return factories, err
 	}
 	factories.Exporters, err = otelcol.MakeFactoryMap[exporter.Factory](
-		debugexporter.NewFactory())
+		debugexporter.NewFactory(), fileexporter.NewFactory())
 	if err != nil {
 		return factories, err
 	}

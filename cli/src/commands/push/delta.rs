@@ -4,7 +4,7 @@
 //! grows matters, and nothing is lost or doubled whatever happens in between.
 
 use std::collections::HashMap;
-use tyrion_model::profile::{AcquisitionRow, NO_OWNER, Profile, SampleRow, WaitRow};
+use tyrion_model::profile::{AcquisitionRow, LinkRow, NO_OWNER, Profile, SampleRow, WaitRow};
 
 /// How many numbers a row has at most.
 const NUMBERS: usize = 5;
@@ -19,8 +19,13 @@ pub struct RowKey {
     pub row: u64,
     /// The id of the owner's thread and 1; 0 if there is none. Who it was may be known
     /// later than that there was a wait, so rows that differ in it alone are one sum.
+    /// [`LINK`] for a link, whose row is a hash of its own.
     pub owner: u64,
 }
+
+/// The owner of what stands for a link to a span: no thread's id goes so far. Older versions
+/// of Tyrion, which sent no links, keep such rows in the state as they are.
+const LINK: u64 = u64::MAX;
 
 /// What was sent of a log so far.
 pub type SentRows = HashMap<RowKey, RowNumbers>;
@@ -29,8 +34,13 @@ pub type SentRows = HashMap<RowKey, RowNumbers>;
 pub struct Delta {
     /// The profile with nothing but what is new.
     pub profile: Profile,
-    /// The numbers that each row adds to what was sent.
+    /// The numbers that each row adds to what was sent, and each link behind the rows of a part.
     pub adds: Vec<(RowKey, RowNumbers)>,
+    /// Links that were sent and that the log has no more among its longest: to be forgotten, so
+    /// that what is kept has a bound.
+    pub ended_links: Vec<RowKey>,
+    /// The key of each link, and the row of waits that it is a part of.
+    links: Vec<(RowKey, usize)>,
 }
 
 /// FNV-1a of 64 bits (draft-eastlake-fnv): the same in every version of the program.
@@ -172,6 +182,7 @@ pub fn since(mut profile: Profile, sent: &SentRows) -> Delta {
     };
     let known = DefinitionKeys { sent, sent_of_rows };
     let mut adds = Vec::new();
+    let link_keys = profile.links.iter().map(|link| link_key(link, &parts)).collect();
     known.keep_new(&mut profile.waits, &keys.waits, &mut adds);
     known.keep_new(&mut profile.acquisitions, &keys.acquisitions, &mut adds);
     known.keep_new(&mut profile.samples, &keys.samples, &mut adds);
@@ -179,9 +190,32 @@ pub fn since(mut profile: Profile, sent: &SentRows) -> Delta {
     profile.blames.clear();
     profile.wakes.clear();
     profile.operations.clear();
-    profile.links.clear();
     profile.sections.clear();
-    Delta { profile, adds }
+    let (links, ended_links) = known.keep_new_links(&mut profile, link_keys);
+    Delta { profile, adds, ended_links, links }
+}
+
+/// A link's key: two that have the same one are told apart by how many there are.
+fn link_key(link: &LinkRow, parts: &Parts<'_>) -> RowKey {
+    let way = u64::from(link.kind.code());
+    let RowKey { row, .. } = parts.key(b'k', link.thread, link.stack, link.lock, way);
+    let [high, low] = link.span.trace;
+    let row = Hash(row).number(high).number(low).number(link.span.id).number(link.wait_ns).0;
+    RowKey { row, owner: LINK }
+}
+
+/// The row of waits that a link is a part of, of rows in their order.
+fn row_of(link: &LinkRow, waits: &[WaitRow], profile: &Profile) -> Option<usize> {
+    let key = |row: &WaitRow| (row.thread, row.stack, row.lock, row.kind);
+    let owner = |row: &WaitRow| match row.owner {
+        NO_OWNER => 0,
+        owner => profile.owners.get(owner as usize).map_or(0, |it| it.java_id),
+    };
+    let start = waits.partition_point(|row| key(row) < link.key());
+    let rows = waits[start..].iter().take_while(|row| key(row) == link.key());
+    let mut rows = rows.zip(start..);
+    let found = rows.find(|(row, _)| profile.owners.is_empty() || owner(row) == link.owner);
+    found.map(|(_, at)| at)
 }
 
 /// The keys of all rows, in their order.
@@ -234,6 +268,34 @@ impl DefinitionKeys<'_> {
             is_new
         });
     }
+
+    /// Leaves the links that are new and belong to rows that are: the key and the row of each.
+    /// And the keys of those that were sent and are no more.
+    fn keep_new_links(
+        &self,
+        profile: &mut Profile,
+        keys: Vec<RowKey>,
+    ) -> (Vec<(RowKey, usize)>, Vec<RowKey>) {
+        let sent = self.sent.iter().filter(|(key, _)| key.owner == LINK);
+        let mut left: HashMap<RowKey, (u64, bool)> =
+            sent.map(|(key, numbers)| (*key, (numbers[0], true))).collect();
+        let links = std::mem::take(&mut profile.links);
+        let mut new = Vec::new();
+        for (link, key) in links.into_iter().zip(keys) {
+            let (sent, is_past) = left.entry(key).or_default();
+            *is_past = false;
+            if *sent > 0 {
+                *sent -= 1;
+            } else if let Some(row) = row_of(&link, &profile.waits, profile) {
+                new.push((row, key, link));
+            }
+        }
+        // By row, so that each part of the rows has a span of the links.
+        new.sort_by_key(|(row, ..)| *row);
+        profile.links = new.iter().map(|(.., link)| *link).collect();
+        let ended = left.into_iter().filter(|(_, (_, is_past))| *is_past);
+        (new.into_iter().map(|(row, key, _)| (key, row)).collect(), ended.map(|it| it.0).collect())
+    }
 }
 
 /// Adds to sums.
@@ -267,6 +329,8 @@ impl Delta {
         let waits = std::mem::take(&mut self.profile.waits);
         let acquisitions = std::mem::take(&mut self.profile.acquisitions);
         let samples = std::mem::take(&mut self.profile.samples);
+        let all_links = std::mem::take(&mut self.profile.links);
+        let links = std::mem::take(&mut self.links);
         for start in (0..adds.len()).step_by(most) {
             let end = (start + most).min(adds.len());
             // Rows stand one sort behind the other, as in `adds`.
@@ -279,7 +343,12 @@ impl Delta {
             self.profile.acquisitions =
                 acquisitions[within(waits.len(), acquisitions.len())].to_vec();
             self.profile.samples = samples[within(before_samples, samples.len())].to_vec();
+            let of_row = |at: usize| links.partition_point(|(_, row)| *row < at);
+            let of_part = of_row(start)..of_row(end);
+            self.profile.links = all_links[of_part.clone()].to_vec();
             self.adds = adds[start..end].to_vec();
+            let once = [1, 0, 0, 0, 0];
+            self.adds.extend(links[of_part].iter().map(|(key, _)| (*key, once)));
             if let Some(left) = take(&self)? {
                 return Ok(Some(left));
             }
@@ -292,7 +361,7 @@ impl Delta {
 mod tests {
     use super::*;
     use tyrion_model::profile::{Frame, Function, Lock, Run, Stack, Thread};
-    use tyrion_wire::WaitKind;
+    use tyrion_wire::{WaitKind, span::Span};
 
     fn profile(waits: &[(u32, u64, u64)]) -> Profile {
         let thread = |id| Thread { java_id: id, ..Thread::default() };
@@ -376,6 +445,48 @@ mod tests {
         assert_eq!(rows, [2, 1]);
         let all = parts.iter().fold((0, 0), |a, (_, b)| (a.0 + b.0, a.1 + b.1));
         assert_eq!(all, (9, 12));
+    }
+
+    /// Three waits of one row, whose spans are known, of which the third comes later.
+    #[test]
+    fn links_are_sent_once_each_and_forgotten() {
+        let of = |waits: u64, links: &[(u64, u64)]| {
+            let mut profile = profile(&[(0, waits, waits * 10), (1, waits, waits * 10)]);
+            let link = |&(id, wait_ns): &(u64, u64)| LinkRow {
+                thread: 0,
+                stack: 1,
+                lock: 0,
+                kind: WaitKind::Monitor,
+                owner: 8,
+                span: Span { trace: [1, 2], id },
+                wait_ns,
+            };
+            profile.links = links.iter().map(link).collect();
+            profile
+        };
+        let mut sent = SentRows::new();
+        // The same span has waited twice, for as long.
+        let rounds = [
+            (2, vec![(5, 9), (5, 9)], vec![5, 5], 0),
+            (3, vec![(5, 9), (5, 9), (6, 10)], vec![6], 0),
+            (4, vec![(7, 10)], vec![7], 2),
+        ];
+        for (waits, links, expected, ended) in rounds {
+            let delta = since(of(waits, &links), &sent);
+            assert_eq!(delta.ended_links.len(), ended);
+            sent.retain(|key, _| !delta.ended_links.contains(key));
+            let mut ids = Vec::new();
+            let left: Result<Option<()>, ()> = delta.in_parts(1, |part| {
+                // Only that row's part has them whose owner had the lock.
+                assert!(part.profile.links.is_empty() || part.profile.waits[0].owner == 1);
+                ids.extend(part.profile.links.iter().map(|link| link.span.id));
+                apply(&mut sent, part);
+                Ok(None)
+            });
+            assert_eq!((left, ids), (Ok(None), expected));
+            assert!(since(of(waits, &links), &sent).profile.links.is_empty());
+        }
+        assert_eq!(sent.keys().filter(|key| key.owner == LINK).count(), 1);
     }
 
     #[test]

@@ -5,6 +5,8 @@ import java.io.IOException;
 import java.lang.reflect.Method;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.nio.MappedByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
@@ -20,6 +22,8 @@ import java.util.TreeSet;
  * their folders. Before options may stand {@code again:} for the same class loader as before, and
  * {@code interrupted:} for a thread that is; in their place {@code await:} and a file to wait for.
  *
+ * <p>The file that the property {@code mapped} names is mapped meanwhile, as a C library is.
+ *
  * <p>Arguments: a file to wait for before loading, or -; another one to wait for after the wait;
  * the jar; the options.
  */
@@ -31,6 +35,7 @@ public final class Loads {
     public static void main(String[] arguments) throws Exception {
         System.out.println("ready");
         await(arguments[0]);
+        MappedByteBuffer mapped = map(System.getProperty("mapped"));
         List<Object> loaded = new ArrayList<>();
         for (int i = 3; i < arguments.length; i++) {
             String options = arguments[i];
@@ -42,6 +47,9 @@ public final class Loads {
             loaded.add(load(new File(arguments[2]), options));
         }
         System.out.println("loaded " + loaded);
+        if (mapped != null && mapped.get(0) == 0) {
+            throw new IllegalStateException("the file is empty");
+        }
         for (String library : libraries()) {
             Path folder = Paths.get(library).getParent();
             String mode = PosixFilePermissions.toString(Files.getPosixFilePermissions(folder));
@@ -50,6 +58,15 @@ public final class Loads {
         waitForALock();
         System.out.println("waited");
         await(arguments[1]);
+    }
+
+    private static MappedByteBuffer map(String file) throws IOException {
+        if (file == null) {
+            return null;
+        }
+        try (FileChannel channel = FileChannel.open(Paths.get(file))) {
+            return channel.map(FileChannel.MapMode.READ_ONLY, 0, 1);
+        }
     }
 
     private static Object load(File jar, String options) throws Exception {

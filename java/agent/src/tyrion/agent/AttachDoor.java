@@ -7,15 +7,16 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 
 /**
- * Java 8's: the library, loaded as any native one, asks the JVM over its own socket to load it as
- * an agent, as {@code tyrion attach} does from outside. Java 8 without a JDK has nothing else.
+ * The library, loaded as any native one, asks the JVM over its own socket to load it as an agent,
+ * as {@code tyrion attach} does from outside. Java 8 without a JDK has nothing else, nor has a
+ * later JVM that lacks the module jdk.jfr.
  */
 final class AttachDoor extends Door {
     /** HotSpot cuts longer arguments. */
     private static final int LONGEST_ARGUMENT = 1024;
 
     @Override
-    void load(Path library, String options) throws NotLoadedException, IOException {
+    boolean load(Path library, String options) throws NotLoadedException, IOException {
         // It asks by SIGQUIT, which would end the JVM, or print all threads.
         if (isOn("ReduceSignalUsage") || isOn("DisableAttachMechanism")) {
             throw new NotLoadedException(
@@ -24,7 +25,7 @@ final class AttachDoor extends Door {
         byte[] path = library.toString().getBytes(StandardCharsets.UTF_8);
         byte[] texts = options.getBytes(StandardCharsets.UTF_8);
         if (Math.max(path.length, texts.length) > LONGEST_ARGUMENT) {
-            throw new NotLoadedException("the options are too long for Java 8; use -agentpath");
+            throw new NotLoadedException("the options are too long for this JVM; use -agentpath");
         }
         try {
             System.load(library.toString());
@@ -35,6 +36,8 @@ final class AttachDoor extends Door {
         if (failure != null) {
             throw new NotLoadedException(failure);
         }
+        // HotSpot has a library's native methods belong to one class loader.
+        return false;
     }
 
     private static boolean isOn(String option) throws NotLoadedException {

@@ -12,15 +12,16 @@ final class Bean {
 
     private Bean() {}
 
+    /** What the JVM says; null if it has no such command. */
     static String load(String library, String options) throws NotLoadedException {
         Object[] arguments = {new String[] {library, options}};
         String[] types = {String[].class.getName()};
         try {
-            return (String)
+            return String.valueOf(
                     ManagementFactory.getPlatformMBeanServer()
-                            .invoke(new ObjectName(NAME), "jvmtiAgentLoad", arguments, types);
+                            .invoke(new ObjectName(NAME), "jvmtiAgentLoad", arguments, types));
         } catch (InstanceNotFoundException | ReflectionException e) {
-            throw Door.lacking();
+            return null;
         } catch (JMException | RuntimeException e) {
             throw new NotLoadedException("the JVM refuses: " + e.getMessage());
         }

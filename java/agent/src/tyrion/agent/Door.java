@@ -32,25 +32,30 @@ abstract class Door {
     /**
      * Loads it.
      *
+     * @return whether other class loaders can have the same file loaded
      * @throws IOException if another file may do
      */
-    abstract void load(Path library, String options) throws NotLoadedException, IOException;
+    abstract boolean load(Path library, String options) throws NotLoadedException, IOException;
 
     /** Why the JVM has no such command: programs of modules alone get those that they name. */
     static NotLoadedException lacking() {
+        return new NotLoadedException(
+                "the module jdk.management is missing; give --add-modules jdk.management, or"
+                        + " use -agentpath");
+    }
+
+    private static boolean hasManagement() {
         try {
             Class.forName("com.sun.management.OperatingSystemMXBean", false, null);
-            return new NotLoadedException("this JVM loads no agents by itself; use -agentpath");
+            return true;
         } catch (ClassNotFoundException | LinkageError e) {
-            return new NotLoadedException(
-                    "the module jdk.management is missing; give --add-modules jdk.management, or"
-                            + " use -agentpath");
+            return false;
         }
     }
 
     /** Takes what the JVM's command has said. */
     static void check(String said, Path library) throws NotLoadedException, IOException {
-        String line = said == null ? "" : said.trim().replace('\n', ' ');
+        String line = said.trim().replace('\n', ' ');
         if (line.equals("return code: 0")) {
             return;
         }
@@ -70,15 +75,28 @@ abstract class Door {
         return mark + value + mark;
     }
 
-    /** The JVM's command, by the bean that offers it to all: that starts the bean server. */
+    /**
+     * The JVM's command, by the bean that offers it to all: that starts the bean server. From
+     * Java 17 on the bean lacks it where the module jdk.jfr is missing: HotSpot's list of commands
+     * ends early.
+     */
     private static final class BeanDoor extends Door {
         @Override
-        void load(Path library, String options) throws NotLoadedException, IOException {
+        boolean load(Path library, String options) throws NotLoadedException, IOException {
+            String said;
             try {
-                check(Bean.load(quoted(library.toString()), quoted(options)), library);
+                said = Bean.load(quoted(library.toString()), quoted(options));
             } catch (LinkageError e) {
                 throw lacking();
             }
+            if (said == null && hasManagement()) {
+                return new AttachDoor().load(library, options);
+            }
+            if (said == null) {
+                throw lacking();
+            }
+            check(said, library);
+            return true;
         }
     }
 
@@ -94,7 +112,7 @@ abstract class Door {
         }
 
         @Override
-        void load(Path library, String options) throws NotLoadedException, IOException {
+        boolean load(Path library, String options) throws NotLoadedException, IOException {
             String command = "JVMTI.agent_load " + quoted(library.toString()) + " " + quoted(options);
             Object commands;
             Method execute;
@@ -110,11 +128,11 @@ abstract class Door {
                 execute.setAccessible(true);
             } catch (ReflectiveOperationException | LinkageError | RuntimeException e) {
                 // A JVM that has it otherwise may have the bean.
-                new BeanDoor().load(library, options);
-                return;
+                return new BeanDoor().load(library, options);
             }
             try {
                 check((String) execute.invoke(commands, command), library);
+                return true;
             } catch (InvocationTargetException e) {
                 throw new NotLoadedException("the JVM refuses: " + e.getCause());
             } catch (IllegalAccessException e) {

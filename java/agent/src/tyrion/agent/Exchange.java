@@ -126,8 +126,7 @@ final class Exchange implements Closeable {
      * could change it. A JVM that was given all of its parent's properties has loaded nothing.
      */
     Path reuse(String loaded, Library library) throws NotLoadedException {
-        // HotSpot 8 has a library's native methods belong to one class loader.
-        if (loaded == null || Door.isOld()) {
+        if (loaded == null) {
             return null;
         }
         try {

@@ -9,7 +9,7 @@ import java.util.List;
 
 /** Has the JVM load the agent, and waits for what that answers. */
 final class Loader {
-    /** Which library was loaded last, by whichever class loader. */
+    /** Which library was loaded last, by whichever class loader, if others can use it, too. */
     private static final String LIBRARY = "tyrion.agent.library";
 
     /** One for all class loaders: a literal is the same object everywhere. */
@@ -61,10 +61,13 @@ final class Loader {
                 if (path == null) {
                     path = exchange.put(library);
                 }
-                Door.of(instrumentation).load(path, exchange.options(options));
+                boolean isShared =
+                        Door.of(instrumentation).load(path, exchange.options(options));
                 exchange.keepLibrary();
                 own = path;
-                System.setProperty(LIBRARY, path.toString());
+                if (isShared) {
+                    System.setProperty(LIBRARY, path.toString());
+                }
                 return exchange.await(PATIENCE_NANOS);
             } catch (IOException e) {
                 // Another folder may be on a file system with room, or that allows programs.

@@ -4,6 +4,7 @@ import io.micrometer.core.instrument.FunctionTimer;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -84,10 +85,18 @@ final class LockMeters implements MeterBinder, AutoCloseable {
         registries.add(registry);
         sums.forEach((lock, sum) -> register(registry, lock, sum));
         if (reader == null) {
-            long millis = Math.max(properties.getInterval().toMillis(), 1);
+            long millis = millis(properties.getInterval());
             reader = Recorder.timer("tyrion-meters");
             reader.scheduleWithFixedDelay(this::read, millis, millis, TimeUnit.MILLISECONDS);
         }
+    }
+
+    /** What an application sets may be nothing, or more than a number has room for. */
+    private static long millis(Duration interval) {
+        Duration most = Duration.ofDays(1);
+        return interval == null || interval.compareTo(most) > 0
+                ? most.toMillis()
+                : Math.max(interval.toMillis(), 1);
     }
 
     private static void register(MeterRegistry registry, String lock, Sum sum) {

@@ -21,7 +21,7 @@ final class Recorder implements AutoCloseable {
     /** Longer recordings are not for a switch. */
     static final int MOST_SECONDS = 3600;
 
-    /** Whoever asks more often gets the same answer: each reads a log. */
+    /** Whoever asks more often gets the same answer: each reads a log, for half the time at most. */
     private static final long FRESH_NANOS = 1_000_000_000L;
 
     private final TyrionProperties properties;
@@ -36,8 +36,16 @@ final class Recorder implements AutoCloseable {
     /** The agent recorded before that, and goes on. */
     private boolean isOthers;
 
+    /** Grows with each start and end: what was told before that is out of date. */
+    private long changes;
+
+    /** Whoever has it may read a log, which takes time: nobody waits for it who starts or ends. */
+    private final Object turn = new Object();
+
     private Map<String, Object> told;
+    private long toldOf;
     private long toldAt;
+    private long freshNanos = FRESH_NANOS;
 
     Recorder(TyrionProperties properties) {
         this.properties = properties;
@@ -75,15 +83,28 @@ final class Recorder implements AutoCloseable {
     }
 
     /** What the agent does, and the verdict. */
-    synchronized Map<String, Object> tell() {
-        if (told == null || System.nanoTime() - toldAt > FRESH_NANOS) {
-            told = tellAnew();
-            toldAt = System.nanoTime();
+    Map<String, Object> tell() {
+        synchronized (turn) {
+            long begin = System.nanoTime();
+            long now;
+            Instant from;
+            Instant to;
+            synchronized (this) {
+                now = changes;
+                from = since;
+                to = until;
+            }
+            if (told == null || toldOf != now || begin - toldAt > freshNanos) {
+                told = tellAnew(from, to);
+                toldOf = now;
+                toldAt = System.nanoTime();
+                freshNanos = Math.max(FRESH_NANOS, toldAt - begin);
+            }
+            return told;
         }
-        return told;
     }
 
-    private Map<String, Object> tellAnew() {
+    private Map<String, Object> tellAnew(Instant from, Instant to) {
         Map<String, Object> all = new LinkedHashMap<>();
         try {
             if (!Tyrion.present()) {
@@ -96,13 +117,13 @@ final class Recorder implements AutoCloseable {
                     all.put(key, status.get(key));
                 }
             }
-            if (since != null) {
-                all.put("since", since.toString());
+            if (from != null) {
+                all.put("since", from.toString());
             }
-            if (until != null) {
-                all.put("until", until.toString());
+            if (to != null) {
+                all.put("until", to.toString());
             }
-            all.put("verdict", whole(section("verdict", status.get("log"), since, until)));
+            all.put("verdict", whole(section("verdict", status.get("log"), from, to)));
         } catch (NotLoadedException | IOException | LinkageError e) {
             all.put("problem", e.getMessage());
         }
@@ -127,7 +148,6 @@ final class Recorder implements AutoCloseable {
 
     /** Records for so long. */
     synchronized Map<String, Object> start(int seconds) {
-        told = null;
         if (end != null) {
             return problem("a recording is under way");
         }
@@ -142,7 +162,8 @@ final class Recorder implements AutoCloseable {
         }
         since = Instant.now();
         until = null;
-        end = timer.schedule(this::stop, seconds, TimeUnit.SECONDS);
+        long of = ++changes;
+        end = timer.schedule(() -> end(of), seconds, TimeUnit.SECONDS);
         Map<String, Object> answer = new LinkedHashMap<>();
         answer.put("since", since.toString());
         answer.put("until", since.plusSeconds(seconds).toString());
@@ -150,11 +171,27 @@ final class Recorder implements AutoCloseable {
     }
 
     /** Ends the recording that the switch has begun. */
-    synchronized Map<String, Object> stop() {
-        told = null;
-        if (end == null) {
-            return problem("no recording is under way");
+    Map<String, Object> stop() {
+        String problem;
+        synchronized (this) {
+            if (end == null) {
+                return problem("no recording is under way");
+            }
+            problem = end();
         }
+        return problem == null ? tell() : problem(problem);
+    }
+
+    /** Its time is over, unless it has ended before, and another one has begun. */
+    private synchronized void end(long of) {
+        if (end != null && changes == of) {
+            end();
+        }
+    }
+
+    /** What went wrong, or null. */
+    private String end() {
+        changes++;
         end.cancel(false);
         end = null;
         until = Instant.now();
@@ -162,10 +199,10 @@ final class Recorder implements AutoCloseable {
             if (!isOthers) {
                 Status.after("command=stop");
             }
+            return null;
         } catch (NotLoadedException | LinkageError e) {
-            return problem(e.getMessage());
+            return e.getMessage();
         }
-        return tell();
     }
 
     private static Map<String, Object> problem(String what) {
@@ -177,7 +214,7 @@ final class Recorder implements AutoCloseable {
     @Override
     public synchronized void close() {
         if (end != null) {
-            stop();
+            end();
         }
         timer.shutdownNow();
     }
