@@ -7,7 +7,6 @@ import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.AbstractQueuedSynchronizer;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.StampedLock;
 import tyrion.support.Ballast;
@@ -41,7 +40,7 @@ final class Guilty implements Scenario {
     private final Object hot = new Object();
     private final ReentrantLock hotLock = new ReentrantLock();
     private final StampedLock hotStamped = new StampedLock();
-    private final Own ownLock = new Own();
+    private final Mutex ownLock = new Mutex();
     private final AtomicInteger resting = new AtomicInteger();
     private Object[] ballast;
     private RandomAccessFile filled;
@@ -174,11 +173,11 @@ final class Guilty implements Scenario {
                 }
                 break;
             case "own":
-                ownLock.acquire(1);
+                ownLock.lock();
                 try {
                     hold(heldNs);
                 } finally {
-                    ownLock.release(1);
+                    ownLock.unlock();
                 }
                 break;
             case "stamped":
@@ -197,22 +196,6 @@ final class Guilty implements Scenario {
     private void takeOwn(Object own) {
         synchronized (own) {
             hold(0);
-        }
-    }
-
-    /** A synchronizer of the program's own. */
-    private static final class Own extends AbstractQueuedSynchronizer {
-        private static final long serialVersionUID = 1;
-
-        @Override
-        protected boolean tryAcquire(int ignored) {
-            return compareAndSetState(0, 1);
-        }
-
-        @Override
-        protected boolean tryRelease(int ignored) {
-            setState(0);
-            return true;
         }
     }
 
