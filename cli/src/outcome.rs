@@ -80,6 +80,15 @@ impl Failure {
         Failure::Failed(text.into())
     }
 
+    /// What is said where there are no JVMs to record.
+    #[cfg(windows)]
+    pub fn needs_linux(what: &str) -> Failure {
+        Failure::Failed(format!(
+            "{what} needs Linux: run it where the JVM runs, copy the log here, and read it with \
+             tyrion report"
+        ))
+    }
+
     /// What went wrong while writing to `to`.
     pub fn writing(to: &str, error: &io::Error) -> Failure {
         match error.kind() {
