@@ -104,9 +104,15 @@ build_tyrion() { # architecture
 # there: debuggers for Windows read another kind.
 build_windows() {
     step "tyrion for Windows"
-    local target=x86_64-pc-windows-gnu
-    RUSTC_BOOTSTRAP=1 zigbuild -Zbuild-std=std,panic_unwind --target $target --profile dist \
-        -p tyrion
+    local target=x86_64-pc-windows-gnu empty=$build/empty name
+    # Debian's compiler asks for these of GCC's; what is in them, zig has in a library of its own.
+    mkdir -p "$empty"
+    for name in ssp ssp_nonshared; do
+        printf '!<arch>\n' >"$empty/lib$name.a"
+    done
+    RUSTC_BOOTSTRAP=1 LD_LIBRARY_PATH=$tools/root/usr/lib/x86_64-linux-gnu \
+        nice cargo-zigbuild rustc --locked -Zbuild-std=std,panic_unwind --target $target \
+        --profile dist -p tyrion --bin tyrion -- -L "native=$empty"
     mkdir -p "$stage/x86_64-windows"
     objcopy --strip-all "$build/$target/dist/tyrion.exe" "$stage/x86_64-windows/tyrion.exe"
 }

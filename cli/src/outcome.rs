@@ -1,6 +1,6 @@
 //! How commands end, and the exit status that tells it.
 
-use crate::console;
+use crate::{console, system};
 use std::{
     borrow::Cow,
     fmt,
@@ -91,9 +91,9 @@ impl Failure {
 
     /// What went wrong while writing to `to`.
     pub fn writing(to: &str, error: &io::Error) -> Failure {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
-            _ => Failure::Failed(format!("{to}: {error}")),
+        match system::has_no_reader(error) {
+            true => Failure::ClosedPipe,
+            false => Failure::Failed(format!("{to}: {error}")),
         }
     }
 }

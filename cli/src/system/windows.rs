@@ -12,6 +12,10 @@ use std::{
 /// Has a link opened, not what it leads to (`FILE_FLAG_OPEN_REPARSE_POINT`).
 const ITSELF: u32 = 0x0020_0000;
 
+/// A pipe that nobody reads any more (`ERROR_PIPE_NOT_CONNECTED`), in words that Rust has no
+/// kind for.
+const NOT_CONNECTED: i32 = 233;
+
 /// What the help says of commands that need another system.
 pub const ELSEWHERE: &str = "\n\nprofile, record, metrics, list, attach, sample, dump-threads, \
     stop, status and\nagent-path need Linux, where the JVM runs, and so does top of a JVM.";
@@ -25,6 +29,11 @@ pub fn prepare() {}
 /// When there is none.
 pub fn stdin() -> io::Result<File> {
     Ok(io::stdin().as_handle().try_clone_to_owned()?.into())
+}
+
+/// Whether what was written to has no reader any more.
+pub fn has_no_reader(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe || error.raw_os_error() == Some(NOT_CONNECTED)
 }
 
 /// The clock that logs are on: no JVM that is recorded has this one.

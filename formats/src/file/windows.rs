@@ -47,8 +47,7 @@ fn is_on_disk(file: &File) -> bool {
 pub(crate) fn regular_len(name: &str, file: &File) -> Result<Option<u64>, Error> {
     let log = || name.to_owned();
     if is_on_disk(file) {
-        let metadata = file.metadata().map_err(|source| Error::Io { log: log(), source })?;
-        return Ok(Some(metadata.len()));
+        return on_disk(file).map(Some).map_err(|source| Error::Io { log: log(), source });
     }
     match file.is_terminal() {
         true => {
@@ -87,7 +86,11 @@ pub(crate) fn without_name() -> io::Result<File> {
     tempfile::tempfile()
 }
 
-/// How many bytes a file takes on its disk, as far as is known: its length.
-pub(crate) fn on_disk(file: &File) -> io::Result<u64> {
-    Ok(file.metadata()?.len())
+/// How many bytes a file takes on its disk, as far as is known: its length. Of what somebody
+/// else has opened without a name, as stdin, nothing but where it ends may be known.
+pub(crate) fn on_disk(mut file: &File) -> io::Result<u64> {
+    let before = file.stream_position()?;
+    let len = file.seek(SeekFrom::End(0));
+    file.seek(SeekFrom::Start(before))?;
+    len
 }
