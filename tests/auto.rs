@@ -298,14 +298,22 @@ fn await_windows(running: &RunningCommand) {
 }
 
 fn nothing_is_traced_without_a_guilty_lock(jdk: &Jdk) {
-    let running = recorded(jdk, "none", SHORTLY, &[]);
+    let of_own = check_never_aimed(jdk, "own");
+    assert!(total(&of_own.log, WAITS) > 0);
+    let running = check_never_aimed(jdk, "none");
+    let told = stdout_of(tyrion().args(["report", "--section", "contended"]).arg(&running.log));
+    assert!(!told.contains("taken"), "{told}");
+}
+
+/// Nor for a lock of which probes would count nothing.
+fn check_never_aimed(jdk: &Jdk, kind: &str) -> RunningCommand {
+    let running = recorded(jdk, kind, SHORTLY, &[]);
     await_windows(&running);
     assert_eq!(redefined(&running).get(CLASS), None);
     let running = end(running);
     assert!(modes(&running.log).iter().all(|mode| mode == "contention"));
     assert_eq!(taken(&running.log), 0);
-    let told = stdout_of(tyrion().args(["report", "--section", "contended"]).arg(&running.log));
-    assert!(!told.contains("taken"), "{told}");
+    running
 }
 
 fn a_stop_takes_the_probes_back(jdk: &Jdk) {

@@ -46,9 +46,8 @@ fn cut_stacks(jdk: &Jdk) {
     check_many(|| compared(&bank.clone().option("--depth=4")));
 }
 
-/// Code that was compiled before is thrown away while it runs. Without the classes whose
-/// methods run all the time, such as Thread: of these, versions without probes would stay at
-/// the bottom of all stacks, for which the JVM is asked.
+/// Code that was compiled before is thrown away while it runs. Of the methods that run all the
+/// time, as Thread's at the bottom of all stacks, versions without probes stay.
 fn attached(jdk: &Jdk) {
     let Some(bank) = bank(jdk, "derby.jar", DERBY) else { return };
     // These are few: waits, and one acquisition in thousands.
@@ -62,13 +61,12 @@ fn compared_when_attached(bank: &Program) -> u64 {
     let mut running =
         RunningCommand::of(Command::new(&line[0]).args(&line[1..]), folder, log.clone());
     std::thread::sleep(Duration::from_millis(2500));
-    let include = "--include=org.apache.derby.*";
-    let attach =
-        ["attach", "--mode=trace", include, "--walk=compare", "--threshold=0", "-o", text(&log)];
+    let attach = ["attach", "--mode=trace", "--walk=compare", "--threshold=0", "-o", text(&log)];
     let answer = output(tyrion().args(attach).arg(running.id().to_string()));
     assert!(answer.status.success(), "{}", err(&answer));
     let ended = running.finish();
     assert!(ended.status.success(), "{}", err(&ended));
+    check_asked(&log);
     account(&err(&ended))
 }
 
@@ -114,10 +112,15 @@ fn walked(program: &Program) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("test.log");
     let compared = compared_in(program, &log);
-    let walks = &info(&log)["walks"];
+    check_asked(&log);
+    compared
+}
+
+/// The JVM was asked for few stacks.
+fn check_asked(log: &Path) {
+    let walks = &info(log)["walks"];
     let (own, jvmti) = (walks["own"].as_u64().unwrap(), walks["jvmti"].as_u64().unwrap());
     assert!(jvmti < own / 5, "{jvmti} beside {own} were asked of the JVM");
-    compared
 }
 
 fn virtual_threads_that_walk(jdk: &Jdk) {

@@ -41,6 +41,7 @@ pub mod threads;
 mod told;
 mod totals;
 
+use classes::Uncounted;
 pub use classes::lock_id_of_tag;
 pub use context::EventContext;
 pub use holders::{HolderStack, Sought};
@@ -110,6 +111,7 @@ pub struct Recorder {
     cost: CostMeter,
     /// Where locks are taken.
     places: Places,
+    uncounted: Uncounted,
     /// Where waits take theirs.
     takers: Takers,
     /// Who owns monitors.
@@ -155,6 +157,7 @@ impl Recorder {
             collections: Collections::default(),
             cost: CostMeter::default(),
             places: Places::new(),
+            uncounted: Uncounted::default(),
             takers: Takers::default(),
             owners: Owners::default(),
             sections: Sections::default(),

@@ -148,7 +148,8 @@ impl Watch<'_> {
                 continue;
             }
             // One that is not known can be guilty, but not be traced.
-            let place = wait.kind.has_owner().then(|| self.place(wait.place)).flatten();
+            let is_counted = wait.kind.has_owner() && !self.recorder.is_uncounted(wait.lock);
+            let place = is_counted.then(|| self.place(wait.place)).flatten();
             costs.add(place, (wait.place, wait.lock), span_ns);
         }
     }

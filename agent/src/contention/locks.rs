@@ -184,6 +184,9 @@ impl Contention {
         let new = LockRef { id, flavor, named };
         if known.is_none() {
             self.locks.store(id, Relaxed);
+            if flavor.is_held() && !flavor.is_counted(&signature) {
+                self.recorder.note_uncounted(id);
+            }
         }
         // Not back to a generation that is being left.
         if known.is_none() || generation.number == self.recorder.log().generation_number() {

@@ -229,9 +229,7 @@ impl Walker {
                     // SAFETY: the method of a frame of this thread stays.
                     let location = unsafe { self.layout.location(method, bytecode) }.ok()?;
                     // SAFETY: as above.
-                    let id = unsafe { self.ids.id(method) }?;
-                    // Another version of the method may have had this id.
-                    print.add(id as u64 ^ (method as u64).rotate_left(32), location as u64);
+                    print.add(unsafe { self.ids.version(method) }?, location as u64);
                 }
             }
         }
@@ -245,10 +243,9 @@ impl Walker {
         unsafe {
             let pc = self.layout.real_pc(nmethod, pc, sp).ok()?;
             let add = |scope: scopes::Scope| {
-                let id = self.ids.id(scope.method);
-                let version = (scope.method as u64).rotate_left(32);
-                print.add(id.unwrap_or(0) as u64 ^ version, scope.location as u64);
-                is_known &= id.is_some();
+                let version = self.ids.version(scope.method);
+                print.add(version.unwrap_or(0), scope.location as u64);
+                is_known &= version.is_some();
                 is_known
             };
             self.layout.scopes(nmethod, pc, add).ok()?;
@@ -266,16 +263,29 @@ impl Walker {
         is_virtual: bool,
         frames: &mut [jvmtiFrameInfo],
     ) -> Option<(usize, bool)> {
-        let mut all = self.frames(java)?;
-        let (mut count, mut is_lasting) = (0, true);
-        let mut add = |method: usize, location: i64| {
+        let mut count = 0;
+        let is_lasting = self.each(java, is_virtual, |method, location| {
             // SAFETY: the method is that of a frame of this thread.
             let Some(id) = (unsafe { self.ids.id(method) }) else { return Err(Unsure) };
             let method = ptr::with_exposed_provenance_mut(id);
             frames[count] = jvmtiFrameInfo { method, location };
             count += 1;
             Ok(count < frames.len())
-        };
+        })?;
+        (count > 0).then_some((count, is_lasting))
+    }
+
+    /// Tells the method and the location of each frame of the current thread, innermost first,
+    /// as long as `add` says that more are wanted. Whether a stack with the same fingerprint is
+    /// always this one; `None` when that is not sure.
+    fn each(
+        &self,
+        java: Java,
+        is_virtual: bool,
+        mut add: impl FnMut(usize, i64) -> Result<bool, Unsure>,
+    ) -> Option<bool> {
+        let mut all = self.frames(java)?;
+        let mut is_lasting = true;
         loop {
             let goes_on = match all.next().ok()? {
                 None if is_virtual => return None,
@@ -305,7 +315,7 @@ impl Walker {
                 break;
             }
         }
-        (count > 0).then_some((count, is_lasting))
+        Some(is_lasting)
     }
 
     /// Where the method is that has an id, of one of the innermost frames of the current thread.
@@ -346,12 +356,31 @@ impl Walker {
         self.compares || before < FIRST_COMPARED || before.is_multiple_of(COMPARED_ONE_IN)
     }
 
-    /// The JVM has told this stack, since a walk was not sure of it.
-    pub fn learn(&self, frames: &[jvmtiFrameInfo]) {
+    /// The JVM has told this stack of the current thread, since a walk was not sure of it.
+    pub fn learn(&self, java: Java, is_virtual: bool, frames: &[jvmtiFrameInfo]) {
         self.counts.asked.fetch_add(1, Relaxed);
         for frame in frames {
             // SAFETY: the JVM has told the id.
             unsafe { self.ids.learn(frame.method as usize) };
+        }
+        self.learn_earlier(java, is_virtual, frames);
+    }
+
+    /// Learns the ids of versions of methods that are not the current ones, if there are any.
+    fn learn_earlier(&self, java: Java, is_virtual: bool, frames: &[jvmtiFrameInfo]) {
+        let mut methods = Vec::with_capacity(frames.len());
+        let walked = self.each(java, is_virtual, |method, location| {
+            let told = frames.get(methods.len()).filter(|told| told.location == location);
+            told.ok_or(Unsure)?;
+            methods.push(method);
+            Ok(methods.len() < frames.len())
+        });
+        if walked.is_none() || methods.len() != frames.len() {
+            return;
+        }
+        for (method, frame) in methods.into_iter().zip(frames) {
+            // SAFETY: the frame is one of this thread, for which the JVM has told the id.
+            unsafe { self.ids.learn_earlier(method, frame.method as usize) };
         }
     }
 

@@ -4,7 +4,16 @@ use super::Recorder;
 use crate::{
     jvm::{Java, Object},
     log::Generation,
+    sync::lock,
 };
+use std::{collections::HashSet, sync::Mutex};
+
+/// How many locks are remembered that trace mode does not count.
+const MOST_UNCOUNTED: usize = 1 << 16;
+
+/// Locks of which trace mode does not count the acquisitions, by their ids.
+#[derive(Default)]
+pub struct Uncounted(Mutex<HashSet<u32>>);
 
 /// The id of a lock that was waited for, by its object's tag; 0 when it was not.
 #[inline]
@@ -13,6 +22,19 @@ pub fn lock_id_of_tag(tag: i64) -> u32 {
 }
 
 impl Recorder {
+    /// Notes that trace mode does not count the acquisitions of a lock.
+    pub fn note_uncounted(&self, id: u32) {
+        let mut known = lock(&self.uncounted.0);
+        if known.len() < MOST_UNCOUNTED {
+            known.insert(id);
+        }
+    }
+
+    /// Whether trace mode does not count the acquisitions of a lock, as far as that is known.
+    pub fn is_uncounted(&self, id: u32) -> bool {
+        lock(&self.uncounted.0).contains(&id)
+    }
+
     /// The id of a lock that was waited for, else 0.
     pub fn known_lock(&self, object: Object<'_>) -> u32 {
         lock_id_of_tag(self.ti.tag(object))

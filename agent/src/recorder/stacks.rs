@@ -202,7 +202,7 @@ impl Recorder {
         first: impl Fn(&[jvmtiFrameInfo]) -> usize,
     ) -> StackRef {
         let count = self.ti.stack(java, context.frames);
-        walker.learn(&context.frames[..count]);
+        walker.learn(java, context.thread.is_virtual(), &context.frames[..count]);
         self.of_current(context, java, (wanted, group), count, first)
     }
 

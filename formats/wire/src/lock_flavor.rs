@@ -83,6 +83,17 @@ impl LockFlavor {
         known.map(|(_, flavor)| *flavor)
     }
 
+    /// Whether trace mode counts acquisitions of such a lock, by its class's signature: it has no
+    /// probes for synchronizers of the application's own, of which it is not known what they do.
+    pub fn is_counted(self, signature: &[u8]) -> bool {
+        match self {
+            LockFlavor::Lock => {
+                signature.strip_prefix(b"L").and_then(LockFlavor::of_synchronizer).is_some()
+            }
+            _ => self.is_held(),
+        }
+    }
+
     /// The kind of a wait that parks on such an object: `shared` as the slow
     /// path says, `reacquires` when `Condition.await` takes the lock again.
     pub fn kind(self, shared: bool, reacquires: bool) -> WaitKind {
@@ -139,6 +150,22 @@ mod tests {
         ] {
             assert_eq!(LockFlavor::of(class.as_bytes(), synchronizer), flavor, "{class}");
             assert_eq!(LockFlavor::from_code(flavor as u8), flavor);
+        }
+    }
+
+    #[test]
+    fn synchronizers_of_an_application_are_not_counted() {
+        for (class, synchronizer, counted) in [
+            ("Ljava/util/concurrent/locks/ReentrantLock$NonfairSync;", true, true),
+            ("Ljava/util/concurrent/locks/StampedLock;", false, true),
+            ("Ljava/util/concurrent/Semaphore$FairSync;", true, true),
+            ("Lcom/acme/Latch$Sync;", true, false),
+            ("Ljava/util/concurrent/ThreadPoolExecutor$Worker;", true, false),
+            ("Ljava/util/concurrent/CountDownLatch$Sync;", true, false),
+            ("Ljava/lang/Object;", false, false),
+        ] {
+            let flavor = LockFlavor::of(class.as_bytes(), synchronizer);
+            assert_eq!(flavor.is_counted(class.as_bytes()), counted, "{class}");
         }
     }
 

@@ -96,19 +96,18 @@ pub struct MethodLayout {
     /// The size of a `ConstMethod`, which is followed by the bytecodes.
     pub bytecodes: usize,
     pub bytecodes_len: usize,
-    /// Where a class keeps the ids of its methods.
-    pub ids: Option<IdsLayout>,
+    pub origin: OriginLayout,
+    /// In a class, the array of the ids of its methods: their number, and then the ids.
+    pub ids: Option<usize>,
 }
 
-/// From a `ConstMethod` to its class, and to the ids of the class's methods.
+/// From a `ConstMethod` to its class.
 #[derive(Clone, Copy)]
-pub struct IdsLayout {
+pub struct OriginLayout {
     /// The `ConstantPool`.
     pub constants: usize,
     /// The class, in that.
     pub holder: usize,
-    /// The array of ids, in the class: their number, and then the ids.
-    pub ids: usize,
     /// The method's number, of 16 bits.
     pub number: usize,
 }
@@ -270,15 +269,15 @@ fn method(exports: &Exports) -> Option<MethodLayout> {
         access: exports.offset("Method", "_access_flags")?,
         bytecodes: exports.size("ConstMethod")?,
         bytecodes_len: exports.offset("ConstMethod", "_code_size")?,
-        ids: ids(exports),
+        origin: origin(exports)?,
+        ids: exports.offset("InstanceKlass", "_methods_jmethod_ids"),
     })
 }
 
-fn ids(exports: &Exports) -> Option<IdsLayout> {
-    Some(IdsLayout {
+fn origin(exports: &Exports) -> Option<OriginLayout> {
+    Some(OriginLayout {
         constants: exports.offset("ConstMethod", "_constants")?,
         holder: exports.offset("ConstantPool", "_pool_holder")?,
-        ids: exports.offset("InstanceKlass", "_methods_jmethod_ids")?,
         number: exports.offset("ConstMethod", "_method_idnum")?,
     })
 }

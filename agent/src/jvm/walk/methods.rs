@@ -1,44 +1,85 @@
 //! The ids of methods that frames refer to by address.
 
 use super::{
-    layout::{IdsLayout, MethodLayout, WORD},
+    layout::{MethodLayout, OriginLayout, WORD},
     memory::read,
 };
-use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, fence};
+use crate::fingerprint::Folded;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, fence};
 
 /// The last JDK in which a method's id is the address of a word.
 const LAST_WITH_WORDS: u32 = 25;
 
 /// Tells which method has which id.
-pub enum MethodIds {
-    /// They were learned: up to JDK 25.
-    Learned(LearnedIds),
-    /// Classes keep those of their methods: from JDK 26 on, an id is a number.
-    Kept {
-        /// From a method to its `ConstMethod`.
-        const_method: usize,
-        /// From there to its id.
-        ids: IdsLayout,
-    },
+pub struct MethodIds {
+    /// From a method to its `ConstMethod`.
+    const_method: usize,
+    /// From there to its class.
+    origin: OriginLayout,
+    source: Source,
+    learned: LearnedIds,
+}
+
+/// How the id of what is a method now is found.
+#[derive(Clone, Copy)]
+enum Source {
+    /// It was learned: up to JDK 25.
+    Learned,
+    /// Classes keep those of their methods, at this place: from JDK 26 on, an id is a number.
+    Kept(usize),
 }
 
 impl MethodIds {
     /// Those of a release; `None` where they cannot be found.
     pub fn of(layout: &MethodLayout, version: u32) -> Option<MethodIds> {
-        Some(match version {
-            ..=LAST_WITH_WORDS => MethodIds::Learned(LearnedIds::default()),
-            _ => MethodIds::Kept { const_method: layout.const_method, ids: layout.ids? },
-        })
+        let &MethodLayout { const_method, origin, ids, .. } = layout;
+        let source = match version {
+            ..=LAST_WITH_WORDS => Source::Learned,
+            _ => Source::Kept(ids?),
+        };
+        Some(MethodIds { const_method, origin, source, learned: LearnedIds::default() })
     }
 
     /// Remembers the id of a method, where it cannot be looked up.
     ///
     /// # Safety
-    /// The JVM has told the id.
+    /// The JVM has told the id for a frame of the current thread.
     pub unsafe fn learn(&self, id: usize) {
-        if let MethodIds::Learned(learned) = self {
-            // SAFETY: the caller's promise.
-            unsafe { learned.learn(id) };
+        if !matches!(self.source, Source::Learned) || id == 0 {
+            return;
+        }
+        // SAFETY: the caller's promise; the id is the address of a word. What it leads to is the
+        // frame's method, or what this is now, in a class that stays.
+        unsafe {
+            let method = read::<usize>(id);
+            if method != 0 && self.id(method).is_none() {
+                self.learned.learn(id, self.origin(method));
+            }
+        }
+    }
+
+    /// Remembers the id that the JVM has told for the method of a frame, unless it is known.
+    ///
+    /// A thread may still run the version of a method from before its class was redefined. If
+    /// its code is that of the new one, the JVM tells the new one's id for it; else the old one
+    /// has got another number in its class, and an id of its own.
+    ///
+    /// # Safety
+    /// The method is that of a frame of the current thread, and the JVM has told the id for it.
+    pub unsafe fn learn_earlier(&self, method: usize, id: usize) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if id == 0 || self.id(method).is_some() {
+                return;
+            }
+            let origin = self.origin(method);
+            if matches!(self.source, Source::Learned) {
+                let now = read::<usize>(id);
+                if now == 0 || self.origin(now).number != origin.number {
+                    return;
+                }
+            }
+            self.learned.learn(id, origin);
         }
     }
 
@@ -47,11 +88,11 @@ impl MethodIds {
     /// # Safety
     /// The method is that of a frame of the current thread.
     pub unsafe fn is(&self, method: usize, id: usize) -> bool {
-        match self {
+        match self.source {
             // SAFETY: the id is the address of a word, which stays.
-            MethodIds::Learned(_) => unsafe { read::<usize>(id) == method },
+            Source::Learned if unsafe { read::<usize>(id) } == method => true,
             // SAFETY: the caller's promise.
-            MethodIds::Kept { .. } => unsafe { self.id(method) == Some(id) },
+            _ => unsafe { self.id(method) == Some(id) },
         }
     }
 
@@ -61,34 +102,90 @@ impl MethodIds {
     /// The method is that of a frame of the current thread.
     #[inline]
     pub unsafe fn id(&self, method: usize) -> Option<usize> {
-        match self {
-            // SAFETY: the caller's promise.
-            MethodIds::Learned(learned) => unsafe { learned.id(method) },
+        // SAFETY: the caller's promise.
+        let origin = unsafe { self.origin(method) };
+        let kept = match self.source {
+            Source::Learned => None,
             // SAFETY: as above.
-            MethodIds::Kept { const_method, ids } => unsafe { ids.id(method + const_method) },
-        }
+            Source::Kept(ids) => unsafe { origin.kept_id(ids) },
+        };
+        let learned = || self.learned.id(origin).filter(|&id| self.leads_to_one(id));
+        kept.or_else(learned)
     }
-}
 
-impl IdsLayout {
-    /// The id of a method, by where its `ConstMethod`'s address is. The class makes a longer
-    /// array when it is redefined, and frees the other one after it has put the new one in its
-    /// place: what was read before that is right.
+    /// Whether an id is still that of a method: when a class is unloaded, its words become null,
+    /// and another class may come to the same addresses with the same methods.
+    #[inline]
+    fn leads_to_one(&self, id: usize) -> bool {
+        // SAFETY: what was learned on these JDKs is the address of a word, which stays.
+        !matches!(self.source, Source::Learned) || unsafe { read::<usize>(id) } != 0
+    }
+
+    /// What tells a version of a method from all others, and what the JVM tells of its id from what
+    /// it tells once that means another one. `None` without an id.
     ///
     /// # Safety
     /// The method is that of a frame of the current thread.
     #[inline]
-    unsafe fn id(&self, const_method: usize) -> Option<usize> {
-        // SAFETY: the method of a frame stays, and so does its class.
+    pub unsafe fn version(&self, method: usize) -> Option<u64> {
+        // SAFETY: the caller's promise; the id is the address of a word, which stays.
         unsafe {
-            let const_method = read::<usize>(const_method);
-            let class = read::<usize>(read::<usize>(const_method + self.constants) + self.holder);
-            let array = class + self.ids;
+            let id = self.id(method)?;
+            let now = match self.source {
+                Source::Learned => read::<usize>(id),
+                Source::Kept(_) => method,
+            };
+            let is_other = ((now ^ method) as u64).rotate_left(16);
+            Some(id as u64 ^ (method as u64).rotate_left(32) ^ is_other)
+        }
+    }
+
+    /// Where the method is from.
+    ///
+    /// # Safety
+    /// The method is that of a frame of the current thread, or what its id says that it is now.
+    #[inline]
+    unsafe fn origin(&self, method: usize) -> Origin {
+        let at = self.origin;
+        // SAFETY: the caller's promise; the method of a frame stays, and so does its class.
+        unsafe {
+            let const_method = read::<usize>(method + self.const_method);
+            let constants = read::<usize>(const_method + at.constants);
+            let class = read::<usize>(constants + at.holder);
+            let number = read::<u16>(const_method + at.number);
+            Origin { method, const_method, class, number }
+        }
+    }
+}
+
+/// Where a method is from.
+#[derive(Clone, Copy)]
+struct Origin {
+    method: usize,
+    const_method: usize,
+    class: usize,
+    /// The method's, in its class. A version that is the current one no more, and has other code,
+    /// has one that no other has.
+    number: u16,
+}
+
+impl Origin {
+    /// The id that the class keeps, `ids` bytes from its begin. The class makes a longer array
+    /// when it is redefined, and frees the other one after it has put the new one in its
+    /// place: what was read before that is right.
+    ///
+    /// # Safety
+    /// The class stays.
+    #[inline]
+    unsafe fn kept_id(self, ids: usize) -> Option<usize> {
+        let array = self.class + ids;
+        // SAFETY: the caller's promise.
+        unsafe {
             let ids = read::<usize>(array);
             if ids == 0 {
                 return None;
             }
-            let number = usize::from(read::<u16>(const_method + self.number));
+            let number = usize::from(self.number);
             let id = match number < read::<usize>(ids) {
                 true => read::<usize>(ids + WORD * (number + 1)),
                 false => 0,
@@ -96,6 +193,14 @@ impl IdsLayout {
             fence(Acquire);
             (id != 0 && read::<usize>(array) == ids).then_some(id)
         }
+    }
+
+    #[inline]
+    fn print(self) -> u64 {
+        let mut print = Folded::new();
+        print.add(self.method as u64, self.const_method as u64);
+        print.add(self.class as u64, u64::from(self.number));
+        print.get().1
     }
 }
 
@@ -108,12 +213,21 @@ const WAYS: usize = 4;
 ///
 /// Up to JDK 25, a `jmethodID` is the address of a word that has the address of the
 /// `Method`: null after the class was unloaded, and that of the new one when the class
-/// was redefined. The word itself stays for ever. So what is remembered need not be
-/// true any more; it is looked up there each time. (While a class is being unloaded, the
-/// JVM frees its methods a moment before it clears the words. Should it make another
-/// method at the very address in between, that has the old id until then.)
-pub struct LearnedIds {
-    sets: Box<[[AtomicUsize; WAYS]]>,
+/// was redefined. The word itself stays for ever, and so does, in some JDKs, the address of a
+/// version that was freed since no thread runs it any more: then another method may be there.
+/// So an entry holds only as long as the method at its address is from where it was, and the word
+/// is not null. (While a class is being unloaded, the JVM frees its methods a moment before it
+/// clears the words.)
+struct LearnedIds {
+    sets: Box<[[Learned; WAYS]]>,
+}
+
+/// An id, and the print of its method's origin xor the id: threads may write both at once, and
+/// then the print is wrong.
+#[derive(Default)]
+struct Learned {
+    id: AtomicUsize,
+    print: AtomicU64,
 }
 
 impl Default for LearnedIds {
@@ -124,43 +238,43 @@ impl Default for LearnedIds {
 
 impl LearnedIds {
     /// Remembers the id of a method.
-    ///
-    /// # Safety
-    /// The JVM has told the id, and it is one of those above.
-    unsafe fn learn(&self, id: usize) {
-        if id == 0 {
-            return;
-        }
-        // SAFETY: the caller's promise.
-        let method = unsafe { read::<usize>(id) };
-        // SAFETY: as above.
-        if method == 0 || unsafe { self.id(method) }.is_some() {
-            return;
-        }
-        let set = self.set(method);
+    fn learn(&self, id: usize, origin: Origin) {
+        let set = self.set(origin.method);
         // Others may do the same at once: then one of the two is learned again.
         for way in (1..WAYS).rev() {
-            set[way].store(set[way - 1].load(Relaxed), Relaxed);
+            let (id, print) = set[way - 1].get();
+            set[way].set(id, print);
         }
-        set[0].store(id, Relaxed);
+        set[0].set(id, origin.print() ^ id as u64);
     }
 
     /// The id of a method, if it is known.
-    ///
-    /// # Safety
-    /// The method is that of a frame of the current thread.
     #[inline]
-    unsafe fn id(&self, method: usize) -> Option<usize> {
-        let known = self.set(method).iter().map(|way| way.load(Relaxed));
-        // SAFETY: what was learned is the address of a word, which stays.
-        known.filter(|&id| id != 0).find(|&id| unsafe { read::<usize>(id) } == method)
+    fn id(&self, origin: Origin) -> Option<usize> {
+        let wanted = origin.print();
+        let known = self.set(origin.method).iter().map(Learned::get);
+        let found =
+            known.filter(|&(id, _)| id != 0).find(|&(id, print)| print ^ id as u64 == wanted);
+        found.map(|(id, _)| id)
     }
 
     #[inline]
-    fn set(&self, method: usize) -> &[AtomicUsize; WAYS] {
+    fn set(&self, method: usize) -> &[Learned; WAYS] {
         // Methods are some 100 bytes and more apart.
         let mixed = (method as u64 >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         &self.sets[(mixed >> 48) as usize % SETS]
+    }
+}
+
+impl Learned {
+    #[inline]
+    fn get(&self) -> (usize, u64) {
+        (self.id.load(Relaxed), self.print.load(Relaxed))
+    }
+
+    fn set(&self, id: usize, print: u64) {
+        self.id.store(id, Relaxed);
+        self.print.store(print, Relaxed);
     }
 }
 
@@ -168,51 +282,109 @@ impl LearnedIds {
 mod tests {
     use super::*;
 
+    const LAYOUT: OriginLayout = OriginLayout { constants: 8, holder: 16, number: 0 };
+
+    /// The ids of a JVM whose methods have their `ConstMethod` first, and whose classes have
+    /// ids at 24.
+    fn of_jvm(source: Source) -> MethodIds {
+        MethodIds { const_method: 0, origin: LAYOUT, source, learned: LearnedIds::default() }
+    }
+
+    fn at<T>(what: &T) -> usize {
+        (&raw const *what).expose_provenance()
+    }
+
     #[test]
     fn an_id_is_known_as_long_as_it_is_the_methods() {
-        let ids = LearnedIds::default();
-        let mut word = 0x1000usize;
+        let ids = of_jvm(Source::Learned);
+        let constants = [0usize, 0, 0x7000];
+        let const_method = |number| [number, at(&constants)];
+        let parts = [const_method(4), const_method(4), const_method(9)];
+        let mut methods = parts.each_ref().map(at);
+        let begin = (&raw mut methods).expose_provenance();
+        let [earlier, now, obsolete] = [0, 1, 2].map(|nth| begin + nth * WORD);
+        let mut word = earlier;
         let id = (&raw mut word).expose_provenance();
-        // SAFETY: the word is there.
+        // SAFETY: all of it is there.
         unsafe {
-            assert_eq!(ids.id(0x1000), None);
+            assert_eq!(ids.id(earlier), None);
             ids.learn(id);
             ids.learn(id);
-            assert_eq!((ids.id(0x1000), ids.id(0x2000)), (Some(id), None));
-            (&raw mut word).write_volatile(0x2000);
-            assert_eq!((ids.id(0x1000), ids.id(0x2000)), (None, None));
+            assert_eq!((ids.id(earlier), ids.id(now)), (Some(id), None));
+            let before = ids.version(earlier);
+            // The class was redefined, and this method is as it was.
+            (&raw mut word).write_volatile(now);
             ids.learn(id);
-            assert_eq!((ids.id(0x1000), ids.id(0x2000)), (None, Some(id)));
+            assert_eq!((ids.id(earlier), ids.id(now)), (Some(id), Some(id)));
+            assert!(ids.is(earlier, id) && ids.is(now, id));
+            // What the JVM tells of the id is of the new one.
+            assert_ne!(ids.version(earlier), before);
+            assert_ne!(ids.version(earlier), ids.version(now));
+            // The class was unloaded, and its like has come to the same place.
+            (&raw mut word).write_volatile(0);
+            assert_eq!(ids.id(earlier), None);
+            (&raw mut word).write_volatile(now);
+            // Another method has come to this address.
+            (&raw mut methods[0]).write_volatile(at(&parts[2]));
+            assert_eq!(ids.id(earlier), None);
+            assert_eq!(ids.id(obsolete), None);
+        }
+    }
+
+    #[test]
+    fn an_earlier_version_has_the_id_of_the_current_one() {
+        let constants = [0usize, 0, 0x7000];
+        let const_method = |number| [number, at(&constants)];
+        let parts = [const_method(4), const_method(4), const_method(9)];
+        let [earlier, now, obsolete] = &parts.each_ref().map(at);
+        let [earlier, now, obsolete] = [earlier, now, obsolete].map(at);
+        let id = at(&now);
+        let ids = of_jvm(Source::Learned);
+        // SAFETY: all of it is there.
+        unsafe {
+            ids.learn_earlier(earlier, id);
+            assert_eq!(ids.id(earlier), Some(id));
+            // That has another number, and so an id of its own.
+            ids.learn_earlier(obsolete, id);
+            assert_eq!(ids.id(obsolete), None);
+        }
+        let ids = of_jvm(Source::Kept(24));
+        let class = [0usize; 4];
+        let constants = [0, 0, at(&class)];
+        let const_method = [4, at(&constants)];
+        let method = [at(&const_method)];
+        // SAFETY: as above; here an id is a number.
+        unsafe {
+            assert_eq!(ids.id(at(&method)), None);
+            ids.learn_earlier(at(&method), 77);
+            assert_eq!(ids.id(at(&method)), Some(77));
         }
     }
 
     #[test]
     fn the_oldest_is_forgotten() {
         let ids = LearnedIds::default();
-        let words: Vec<usize> = (1..=SETS * 16).map(|nth| nth << 7).collect();
-        let id = |nth: usize| (&raw const words[nth]).expose_provenance();
-        // SAFETY: the words are there.
-        unsafe {
-            (0..words.len()).for_each(|nth| ids.learn(id(nth)));
-            let known = (0..words.len()).filter(|&nth| ids.id(words[nth]).is_some()).count();
-            assert!((SETS * WAYS / 2..=SETS * WAYS).contains(&known), "{known}");
-            assert_eq!(ids.id(*words.last().unwrap()), Some(id(words.len() - 1)));
-        }
+        let count = SETS * 16;
+        let origin = |nth| Origin { method: nth << 7, const_method: 1, class: 2, number: 3 };
+        (1..=count).for_each(|nth| ids.learn(nth, origin(nth)));
+        let known = (1..=count).filter(|&nth| ids.id(origin(nth)) == Some(nth)).count();
+        assert!((SETS * WAYS / 2..=SETS * WAYS).contains(&known), "{known}");
+        assert_eq!(ids.id(origin(count)), Some(count));
     }
 
     #[test]
     fn a_class_keeps_the_ids_of_its_methods() {
-        let layout = IdsLayout { constants: 8, holder: 16, ids: 24, number: 0 };
         // How many there are, and the ids.
         let mut kept = [3usize, 0, 7, 8];
         let class = [0, 0, 0, (&raw const kept).expose_provenance()];
         let constants = [0, 0, (&raw const class).expose_provenance()];
         let method = |number| [number, (&raw const constants).expose_provenance()];
+        let ids = of_jvm(Source::Kept(24));
         let id = |number: usize| {
             let const_method = method(number);
             let word = (&raw const const_method).expose_provenance();
             // SAFETY: all of it is there.
-            unsafe { layout.id((&raw const word).expose_provenance()) }
+            unsafe { ids.id((&raw const word).expose_provenance()) }
         };
         assert_eq!([0, 1, 2, 3].map(id), [None, Some(7), Some(8), None]);
         // SAFETY: it is there.

@@ -7,6 +7,7 @@ import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.AbstractQueuedSynchronizer;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.StampedLock;
 import tyrion.support.Ballast;
@@ -14,7 +15,8 @@ import tyrion.support.Json;
 
 /**
  * {@code guilty FOLDER KIND}: threads rage for one lock, and take locks of their own beside; with
- * KIND {@code none} only those. Does what files in the folder say by their names, removes them, and
+ * KIND {@code none} only those, with {@code own} a lock of which trace mode does not count
+ * acquisitions. Does what files in the folder say by their names, removes them, and
  * prints the names:
  *
  * <ul>
@@ -39,6 +41,7 @@ final class Guilty implements Scenario {
     private final Object hot = new Object();
     private final ReentrantLock hotLock = new ReentrantLock();
     private final StampedLock hotStamped = new StampedLock();
+    private final Own ownLock = new Own();
     private final AtomicInteger resting = new AtomicInteger();
     private Object[] ballast;
     private RandomAccessFile filled;
@@ -170,6 +173,14 @@ final class Guilty implements Scenario {
                     hotLock.unlock();
                 }
                 break;
+            case "own":
+                ownLock.acquire(1);
+                try {
+                    hold(heldNs);
+                } finally {
+                    ownLock.release(1);
+                }
+                break;
             case "stamped":
                 long stamp = hotStamped.writeLock();
                 try {
@@ -186,6 +197,22 @@ final class Guilty implements Scenario {
     private void takeOwn(Object own) {
         synchronized (own) {
             hold(0);
+        }
+    }
+
+    /** A synchronizer of the program's own. */
+    private static final class Own extends AbstractQueuedSynchronizer {
+        private static final long serialVersionUID = 1;
+
+        @Override
+        protected boolean tryAcquire(int ignored) {
+            return compareAndSetState(0, 1);
+        }
+
+        @Override
+        protected boolean tryRelease(int ignored) {
+            setState(0);
+            return true;
         }
     }
 
