@@ -410,6 +410,9 @@ fn assistants_are_told_the_same() {
         ["locks", {"logs": ["a.log"], "top": 2}],
         ["what_if", {"logs": ["a.log"]}],
         ["verdict", {"logs": ["../a.log"]}],
+        ["verdict", {"logs": [r"\\127.0.0.1\shared\a.log"]}],
+        ["verdict", {"logs": ["//127.0.0.1/shared/a.log"]}],
+        ["verdict", {"logs": [r"\??\UNC\127.0.0.1\shared\a.log"]}],
     ]);
     let [here, there] = &both.folders;
     let script = there.path().join("tyrion");
@@ -430,10 +433,12 @@ fn assistants_are_told_the_same() {
         let printed =
             results.map(|it| (it["isError"].clone(), it["structuredContent"]["result"].clone()));
         let text = format!("{:?}", printed.collect::<Vec<_>>()).replace("Z:", "");
-        Some(text.replace("\\\\", "/").replace(folder.to_str().unwrap(), "DIR"))
+        let told = answered["results"].to_string().matches("only what is in").count();
+        Some((text.replace("\\\\", "/").replace(folder.to_str().unwrap(), "DIR"), told))
     };
-    let Some(expected) = ask(Path::new(&program), here.path()) else { return };
-    let told = ask(&script, there.path()).unwrap();
+    let Some((expected, _)) = ask(Path::new(&program), here.path()) else { return };
+    let (told, refused) = ask(&script, there.path()).unwrap();
     assert!(expected.contains("DIR/a.log") && expected.contains("(Bool(true), Null)"));
     assert!(told == expected, "{told}");
+    assert_eq!(refused, 3, "what is of another machine is not looked at");
 }

@@ -84,6 +84,11 @@ pub fn shows_colours(term: Option<OsString>) -> bool {
     term.is_some_and(|term| term != "dumb")
 }
 
+/// Whether a path may lead to another machine by its words alone.
+pub fn is_of_network(_path: &Path) -> bool {
+    false
+}
+
 /// The path of what is there, without links.
 ///
 /// # Errors

@@ -66,6 +66,16 @@ pub fn shows_colours(term: Option<OsString>) -> bool {
     term.is_none_or(|term| term != "dumb") && supports_ansi()
 }
 
+/// Whether a path may lead to another machine by its words alone: all can but those of a
+/// drive, and those that begin in a folder; `\??\UNC` begins at a root.
+pub fn is_of_network(path: &Path) -> bool {
+    match path.components().next() {
+        Some(Component::Prefix(prefix)) => !matches!(prefix.kind(), Prefix::Disk(_)),
+        Some(Component::RootDir) => true,
+        _ => false,
+    }
+}
+
 /// The path of what is there, without links, as people write it: without `\\?\` before a
 /// drive.
 ///

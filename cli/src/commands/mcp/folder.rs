@@ -43,9 +43,14 @@ impl LogFolder {
     /// Why it may not be read: in words for the assistant.
     pub fn inside(&self, name: &str) -> Result<PathBuf, String> {
         let path = self.path.join(name);
+        let outside = || format!("{name}: only what is in {} is read", self.path.display());
+        // Looking there alone would tell another machine who asks.
+        if system::is_of_network(Path::new(name)) {
+            return Err(outside());
+        }
         let found = system::canonical(&path).map_err(|error| format!("{name}: {error}"))?;
         if !found.starts_with(&self.path) {
-            return Err(format!("{name}: only what is in {} is read", self.path.display()));
+            return Err(outside());
         }
         let beside = match found.is_dir() {
             true => entries(&found, "")?,
