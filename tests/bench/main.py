@@ -7,7 +7,7 @@ from pathlib import Path
 import project
 from choice import add_options, choice
 from processes import Failed
-from sections import (applications, attach, contended, conversion, fleet, jfr, latency,
+from sections import (applications, attach, auto, contended, conversion, fleet, jfr, latency,
                       left_behind, own_cost, resting, sampling, soak, startup, trace,
                       trace_applications, uncontended, virtual_threads, wakers)
 
@@ -19,6 +19,7 @@ SECTIONS = {
     "applications": applications,
     "latency": latency,
     "resting": resting,
+    "auto": auto,
     "trace": trace,
     "trace-applications": trace_applications,
     "own-cost": own_cost,
@@ -32,7 +33,7 @@ SECTIONS = {
     "soak": soak,
 }
 # What can be narrowed down by options.
-NARROWED = ("contended", "applications", "latency", "resting", "trace", "trace-applications",
+NARROWED = ("contended", "applications", "latency", "resting", "auto", "trace", "trace-applications",
             "own-cost", "left-behind", "attach", "sampling")
 
 

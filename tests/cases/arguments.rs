@@ -12,6 +12,8 @@ pub struct Arguments {
     pub jdk: Jdks,
     /// How many loops keep processors busy beside the programs.
     pub busy: usize,
+    /// How long programs run, if not as long as their cases say.
+    pub seconds: Option<u64>,
     /// Whether programs run side by side whatever they use: what is said of them should not
     /// depend on it.
     pub crowded: bool,
@@ -49,6 +51,7 @@ impl Arguments {
                 "--write" => arguments.write = true,
                 "--way" => arguments.ways.push(way(&value()?)?),
                 "--jdk" => arguments.jdk = jdks(&value()?)?,
+                "--seconds" => arguments.seconds = Some(number(&value()?)?),
                 "--busy" => arguments.busy = number(&value()?)?,
                 option if option.starts_with('-') => return Err(format!("no option {option}")),
                 _ => arguments.words.push(word),

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 /// A larger recording is not kept.
@@ -37,6 +37,9 @@ pub struct Kept {
     read: u64,
     /// The report's section.
     pub verdict: Value,
+    /// The locks that were traced for a while.
+    #[serde(default)]
+    pub aimed: Vec<String>,
     /// What the program said by its own clock.
     pub proof: Vec<String>,
 }
@@ -98,16 +101,16 @@ impl Place<'_> {
     /// Reads the recording, and keeps what the verdict is.
     pub fn read(&self, binaries: Binaries, proof: Vec<String>) -> Result<Kept, String> {
         let recording = self.recording();
-        let mut report = tyrion();
-        report.args(["report", "--json", "--section", "verdict"]).arg(&recording);
-        let told = report.output().map_err(|error| error.to_string())?;
-        let json: Value = serde_json::from_slice(&told.stdout).map_err(|_| {
-            format!("tyrion report: {}", String::from_utf8_lossy(&told.stderr).trim())
-        })?;
+        let json = json_of(&["report", "--json", "--section", "verdict"], &recording)?;
+        let aimed = match self.way {
+            Way::Auto => aimed_in(&json_of(&["info", "--json"], &recording)?),
+            _ => Vec::new(),
+        };
         let kept = Kept {
             recorded: self.recorded_with(binaries),
             read: binaries.tyrion,
             verdict: json["sections"]["verdict"].clone(),
+            aimed,
             proof,
         };
         self.keep(&kept).map_err(|error| error.to_string())?;
@@ -138,4 +141,22 @@ impl Place<'_> {
         (&self.program.arguments, self.jdk, self.busy).hash(&mut hasher);
         hasher.finish()
     }
+}
+
+/// What a command of `tyrion` says of a recording.
+fn json_of(command: &[&str], recording: &Path) -> Result<Value, String> {
+    let mut tyrion = tyrion();
+    let told = tyrion.args(command).arg(recording).output().map_err(|error| error.to_string())?;
+    serde_json::from_slice(&told.stdout).map_err(|_| {
+        let said = String::from_utf8_lossy(&told.stderr);
+        format!("tyrion {}: {}", command.join(" "), said.trim())
+    })
+}
+
+/// The locks that were traced for a while.
+fn aimed_in(info: &Value) -> Vec<String> {
+    let changes = info["option_changes"].as_array().into_iter().flatten();
+    let of_aim = changes.filter(|change| change["option"] == "aimed");
+    let names = of_aim.filter_map(|change| change["value"].as_str());
+    names.filter(|names| !names.is_empty()).map(str::to_owned).collect()
 }

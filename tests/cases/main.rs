@@ -1,8 +1,8 @@
 //! Runs the programs of `testdata/cases`, whose causes are known, and compares what Tyrion says.
 //!
 //! `make cases` runs all of them, and goes on where it stopped. Its words are names of cases,
-//! kinds, areas or sets; `--way` and `--jdk` select further, `--busy N` keeps processors busy
-//! meanwhile, `--again` records anew, and `--write` writes the table of docs/verdicts.md,
+//! kinds, areas or sets; `--way` and `--jdk` select further, `--seconds N` has programs run so
+//! long, `--busy N` keeps processors busy meanwhile, `--again` records anew, and `--write` writes the table of docs/verdicts.md,
 //! in which ways in that were not asked for stay as they are.
 //! `cargo test` runs the slice that the cases' files mark.
 
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
 /// All that is asked for.
 fn whole() -> Result<(), String> {
     let arguments = Arguments::of(std::env::args().skip(1))?;
-    let programs = arguments.select(programs()?)?;
+    let programs = arguments.select(programs(arguments.seconds)?)?;
     let cases: Vec<&str> = programs.iter().map(|program| &*program.case.name).collect();
     // What is lacking is told by the script, and once more by what cannot run for that.
     let _ = prepare(&cases);
@@ -79,7 +79,7 @@ fn slice() -> Result<(), String> {
     let is_meant = |program: &Program| {
         program.case.slice && (words.is_empty() || words.iter().any(|it| program.is_called(it)))
     };
-    let programs: Vec<Program> = programs()?.into_iter().filter(is_meant).collect();
+    let programs: Vec<Program> = programs(None)?.into_iter().filter(is_meant).collect();
     let cases: Vec<&str> = programs.iter().map(|program| &*program.case.name).collect();
     if programs.is_empty() {
         return Ok(());
@@ -106,8 +106,12 @@ fn slice() -> Result<(), String> {
     told(&second.failures, &lost(&right, &second.outcomes))
 }
 
-fn programs() -> Result<Vec<Program>, String> {
-    let cases = case::all(&place::cases())?;
+/// All of them, to run for so many seconds if that is told.
+fn programs(seconds: Option<u64>) -> Result<Vec<Program>, String> {
+    let mut cases = case::all(&place::cases())?;
+    if let Some(seconds) = seconds {
+        cases.iter_mut().for_each(|case| case.program.seconds = seconds);
+    }
     Ok(cases.iter().flat_map(case::Case::programs).collect())
 }
 

@@ -74,16 +74,17 @@ impl Run<'_> {
     /// The command that runs it.
     fn command(&self, folder: &Path) -> Result<Command, String> {
         let java = place::java(self.jdk).ok_or(format!("no Java {}", self.jdk))?;
-        let mode = match self.way {
-            Way::Contention => Some("contention"),
-            Way::Trace => Some("trace"),
-            Way::Sample => Some("contention+sample"),
+        let options: Option<&[&str]> = match self.way {
+            Way::Contention => Some(&["--mode=contention"]),
+            Way::Trace => Some(&["--mode=trace"]),
+            Way::Auto => Some(&["--mode=auto"]),
+            Way::Sample => Some(&["--mode=contention+sample"]),
             Way::Attached | Way::Jfr | Way::Dumps => None,
         };
-        let mut command = match mode {
-            Some(mode) => {
+        let mut command = match options {
+            Some(options) => {
                 let mut tyrion = tyrion();
-                tyrion.args(["record", "--mode", mode, "-o"]).arg(&self.recording);
+                tyrion.arg("record").args(options).arg("-o").arg(&self.recording);
                 tyrion.arg("--").arg(java);
                 tyrion
             }

@@ -132,8 +132,17 @@ impl<'a> Session<'a> {
 
     fn judge(&self, job: Job<'_>, kept: &Kept) {
         let outcome = Outcome::of(job.program, job.way, job.jdk, &kept.verdict);
-        self.say(&outcome.to_string());
-        self.ended().outcomes.push(outcome);
+        let aimed = match kept.aimed.as_slice() {
+            [] => String::new(),
+            aimed => format!(" | aimed at {}", aimed.join(" and ")),
+        };
+        self.say(&format!("{outcome}{aimed}"));
+        let mut ended = self.ended();
+        // Where no lock is to blame, none is worth probes.
+        if !aimed.is_empty() && job.program.answer.kind != Kind::Lock {
+            ended.failures.push(format!("{}{aimed}", outcome.program));
+        }
+        ended.outcomes.push(outcome);
     }
 
     fn ended(&self) -> MutexGuard<'_, Ended> {

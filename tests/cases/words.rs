@@ -109,6 +109,7 @@ words! {
     Way {
         Contention = "contention",
         Trace = "trace",
+        Auto = "auto",
         Attached = "attached",
         Jfr = "jfr",
         Sample = "sample",

@@ -6,7 +6,7 @@ use std::{
 };
 
 /// A table whose keys are a few numbers, or texts.
-pub(crate) type Table<K, V> = HashMap<K, V, Seed>;
+pub type Table<K, V> = HashMap<K, V, Seed>;
 
 /// Multiplies and folds with a seed that differs from run to run, so that a
 /// log cannot be made such that its keys collide. The order of a table shows
@@ -15,7 +15,7 @@ pub(crate) type Table<K, V> = HashMap<K, V, Seed>;
 /// Interning 245 000 stacks takes 45 ms with it and 85 ms with the standard
 /// library's hash.
 #[derive(Clone)]
-pub(crate) struct Seed(u64);
+pub struct Seed(u64);
 
 impl Default for Seed {
     fn default() -> Self {
@@ -32,7 +32,7 @@ impl BuildHasher for Seed {
 }
 
 /// The hash of one key.
-pub(crate) struct Fold {
+pub struct Fold {
     state: u64,
     seed: u64,
 }

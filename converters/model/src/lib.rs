@@ -6,7 +6,7 @@ pub mod aggregate;
 pub mod describe;
 pub mod filter;
 pub mod grouping;
-mod hash;
+pub mod hash;
 pub mod identity;
 mod java;
 pub mod lives;

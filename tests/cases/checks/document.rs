@@ -29,14 +29,14 @@ fn outcomes() -> Vec<Outcome> {
 }
 
 const TABLE: &str = "\
-| kind | right | contention | trace | attached | jfr | sample | dumps |
-|---|---|---|---|---|---|---|---|
-| wait | 1 of 2 | 1 of 1 | 0 of 1 |  |  |  |  |
-| all | 1 of 2 | 1 of 1 | 0 of 1 |  |  |  |  |
+| kind | right | contention | trace | auto | attached | jfr | sample | dumps |
+|---|---|---|---|---|---|---|---|---|
+| wait | 1 of 2 | 1 of 1 | 0 of 1 |  |  |  |  |  |
+| all | 1 of 2 | 1 of 1 | 0 of 1 |  |  |  |  |  |
 
-| case | right answer | contention | trace | attached | jfr | sample | dumps |
-|---|---|---|---|---|---|---|---|
-| pool | `wait: Pool\\|Queue; larger-pool` | right | wrong: `idle` |  | unclear: short waits |  |  |
+| case | right answer | contention | trace | auto | attached | jfr | sample | dumps |
+|---|---|---|---|---|---|---|---|---|
+| pool | `wait: Pool\\|Queue; larger-pool` | right | wrong: `idle` |  |  | unclear: short waits |  |  |
 ";
 
 #[test]

@@ -11,10 +11,10 @@ use crate::findings::ProgramCode;
 use pruned::PrunedFlame;
 use serde_json::json;
 use std::{
-    collections::HashMap,
     fmt::{self, Write as _},
     io,
 };
+use tyrion_model::hash::Table;
 
 pub(super) const ID: &str = "flame-graphs";
 pub(super) const TITLE: &str = "Flame graphs";
@@ -30,22 +30,65 @@ pub struct Flame {
     thread_at: usize,
     /// The beginning of a line.
     pending: Vec<u8>,
+    before: Before,
     frames: NameTable,
     threads: NameTable,
     locks: NameTable,
     /// Parent and frame of each node but the root, which is number 0; parents come
     /// first.
     nodes: Vec<(u32, u32)>,
-    numbers: HashMap<(u32, u32), u32>,
+    numbers: Table<(u32, u32), u32>,
     /// By node, thread and lock.
-    sums: HashMap<(u32, u32, u32), u64>,
+    sums: Table<(u32, u32, u32), u64>,
+}
+
+/// The stack of the line before. Lines come sorted, so that most of a line is what the one before
+/// has begun with, too.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Before {
+    stack: String,
+    /// Of each frame, where it ends and what it has led to.
+    ends: Vec<(usize, Reached)>,
+}
+
+/// What the frames of a line have led to so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Reached {
+    node: u32,
+    /// The number of its thread.
+    thread: Option<u32>,
+}
+
+impl Before {
+    /// How many frames a stack has in common with the line before, and what they have led to; the
+    /// other frames are forgotten.
+    fn shared_with(&mut self, stack: &str) -> (usize, usize, Reached) {
+        let shared = shared(self.stack.as_bytes(), stack.as_bytes());
+        let is_whole = |end: usize| stack.as_bytes().get(end).is_none_or(|&byte| byte == b';');
+        while self.ends.last().is_some_and(|&(end, _)| end > shared || !is_whole(end)) {
+            self.ends.pop();
+        }
+        let (end, reached) = self.ends.last().copied().unwrap_or_default();
+        // What follows begins behind the semicolon.
+        let rest = if self.ends.is_empty() { 0 } else { (end + 1).min(stack.len()) };
+        (self.ends.len(), rest, reached)
+    }
+}
+
+/// How many bytes two texts begin with alike.
+fn shared(one: &[u8], other: &[u8]) -> usize {
+    const WORD: usize = 16;
+    let words = one.chunks_exact(WORD).zip(other.chunks_exact(WORD));
+    let begin = WORD * words.take_while(|(one, other)| one == other).count();
+    let rest = one[begin..].iter().zip(&other[begin..]);
+    begin + rest.take_while(|(one, other)| one == other).count()
 }
 
 /// Names by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct NameTable {
     names: Vec<String>,
-    numbers: HashMap<String, u32>,
+    numbers: Table<String, u32>,
 }
 
 impl NameTable {
@@ -78,20 +121,37 @@ impl Flame {
     fn add(&mut self, line: &str) {
         let Some((stack, value)) = line.rsplit_once(' ') else { return };
         let Ok(value) = value.parse::<u64>() else { return };
-        let (mut node, mut thread, mut lock) = (0, "", "");
-        for (at, frame) in stack.split(';').enumerate() {
+        let (first, rest, mut reached) = self.before.shared_with(stack);
+        let mut end = rest;
+        let frames = stack.get(rest..).unwrap_or_default().split(';');
+        for (at, frame) in (first..).zip(frames.filter(|_| rest < stack.len())) {
             if at == self.thread_at {
-                thread =
+                let name =
                     frame.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(frame);
-                continue;
+                reached.thread = Some(self.threads.number(name));
+            } else {
+                reached.node = self.node(reached.node, frame);
             }
-            node = self.node(node, frame);
-            lock = if is_lock(frame) { frame } else { "" };
+            end += frame.len();
+            self.before.ends.push((end, reached));
+            end += 1;
         }
-        let thread = self.threads.number(thread);
-        let lock = if lock.is_empty() { 0 } else { self.locks.number(lock) };
-        let sum = self.sums.entry((node, thread, lock)).or_default();
+        self.before.stack.clear();
+        self.before.stack.push_str(stack);
+        let thread = reached.thread.unwrap_or_else(|| self.threads.number(""));
+        let lock = self.lock_of(reached.node);
+        let sum = self.sums.entry((reached.node, thread, lock)).or_default();
         *sum = sum.saturating_add(value);
+    }
+
+    /// The number of the lock that a node stands for; 0 for none.
+    fn lock_of(&mut self, node: u32) -> u32 {
+        let Some(&(_, frame)) = node.checked_sub(1).and_then(|at| self.nodes.get(at as usize))
+        else {
+            return 0;
+        };
+        let frame = &self.frames.names[frame as usize];
+        if is_lock(frame) { self.locks.number(frame) } else { 0 }
     }
 
     fn node(&mut self, parent: u32, frame: &str) -> u32 {
@@ -122,11 +182,18 @@ fn is_lock(frame: &str) -> bool {
 impl io::Write for Flame {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
-            self.pending.extend_from_slice(piece);
-            if let Some(line) = self.pending.strip_suffix(b"\n") {
-                let line = String::from_utf8_lossy(line).into_owned();
-                self.add(&line);
-                self.pending.clear();
+            let Some(end) = piece.strip_suffix(b"\n") else {
+                self.pending.extend_from_slice(piece);
+                continue;
+            };
+            if self.pending.is_empty() {
+                self.add(&String::from_utf8_lossy(end));
+            } else {
+                let mut line = std::mem::take(&mut self.pending);
+                line.extend_from_slice(end);
+                self.add(&String::from_utf8_lossy(&line));
+                line.clear();
+                self.pending = line;
             }
         }
         Ok(bytes.len())
@@ -202,7 +269,27 @@ mod tests {
         assert_eq!(flame.frames.names, ["x", "y", "[monitor] C (D)"]);
         assert_eq!(flame.locks.names, ["", "[monitor] C (D)"]);
         assert_eq!(flame.nodes, [(0, 0), (1, 1), (2, 2)]);
-        assert_eq!(flame.sums, HashMap::from([((3, 0, 1), 7), ((1, 1, 0), 1)]));
+        assert_eq!(flame.sums, [((3, 0, 1), 7), ((1, 1, 0), 1)].into_iter().collect());
+    }
+
+    #[test]
+    fn a_line_may_begin_as_the_one_before() {
+        for thread_at in [0, 1] {
+            let lines = "[a];x;y 1\n[a];x;y 2\n[a];x;yz 4\n[a];x 8\n[a];x;yz;[lock] L 16\n\
+                         [a];x;[lock] L 32\n[ab];x;[lock] L 64\n[ab] 128\n[ab];x;[lock] L 256\n";
+            let mut alone: std::collections::HashMap<_, u64> = Default::default();
+            let mut together = Flame::new("", thread_at);
+            let _ = together.write_all(lines.as_bytes());
+            let mut by_itself = Flame { before: Before::default(), ..Flame::new("", thread_at) };
+            for line in lines.split_inclusive('\n') {
+                by_itself.before = Before::default();
+                let _ = by_itself.write_all(line.as_bytes());
+            }
+            by_itself.before = together.before.clone();
+            assert_eq!(together, by_itself);
+            together.sums.iter().for_each(|(&key, &sum)| *alone.entry(key).or_default() += sum);
+            assert_eq!(alone.values().sum::<u64>(), 511);
+        }
     }
 
     #[test]

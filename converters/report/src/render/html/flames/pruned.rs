@@ -4,7 +4,7 @@
 use super::Flame;
 use crate::findings::ProgramCode;
 use serde::{Serialize, Serializer, ser::SerializeSeq};
-use std::collections::{BTreeMap, HashMap};
+use tyrion_model::hash::Table;
 
 /// At most so many frames are in a graph.
 const MOST_NODES: usize = 3_000;
@@ -72,20 +72,9 @@ impl<'a> PrunedFlame<'a> {
         let mut least = (whole[0] / PARTS).max(1);
         loop {
             let kept = WideNodes::of(flame, &whole, least);
-            let mut sums: BTreeMap<[u32; 3], u64> = BTreeMap::new();
-            for (&(node, thread, lock), &sum) in &flame.sums {
-                let (thread, lock) = (thread_of[&thread], lock_of[&lock]);
-                let total = sums.entry([kept.node_of[node as usize], thread, lock]).or_default();
-                *total = total.saturating_add(sum);
-            }
-            let fits = kept.nodes.len() <= MOST_NODES
-                && sums.len() <= MOST_SUMS
-                && kept.frames.iter().map(|frame| frame.len()).sum::<usize>() <= MOST_BYTES;
             // Without any frame there are but the threads and locks.
-            if fits || kept.nodes.is_empty() {
-                let row = |([node, thread, lock], sum): ([u32; 3], u64)| {
-                    [node.into(), thread.into(), lock.into(), sum]
-                };
+            let sums = kept.is_small().then(|| kept.sums(flame, (&thread_of, &lock_of)));
+            if let Some(sums) = sums.filter(|it| it.len() <= MOST_SUMS || kept.nodes.is_empty()) {
                 return PrunedFlame {
                     title: flame.title,
                     counted: flame.counted,
@@ -94,7 +83,7 @@ impl<'a> PrunedFlame<'a> {
                     threads,
                     locks,
                     nodes: kept.nodes,
-                    sums: sums.into_iter().map(row).collect(),
+                    sums,
                 };
             }
             least = least.saturating_mul(2);
@@ -133,7 +122,7 @@ struct WideNodes<'a> {
 
 impl<'a> WideNodes<'a> {
     fn of(flame: &'a Flame, whole: &[u64], least: u64) -> WideNodes<'a> {
-        let mut numbers: HashMap<u32, u64> = HashMap::new();
+        let mut numbers: Table<u32, u64> = Table::default();
         let mut kept = WideNodes { frames: Vec::new(), nodes: Vec::new(), node_of: vec![0] };
         for (at, &(parent, frame)) in flame.nodes.iter().enumerate() {
             let parent = kept.node_of[parent as usize];
@@ -152,13 +141,43 @@ impl<'a> WideNodes<'a> {
     }
 }
 
+impl WideNodes<'_> {
+    fn is_small(&self) -> bool {
+        let bytes = || self.frames.iter().map(|frame| frame.len()).sum::<usize>();
+        self.nodes.len() <= MOST_NODES && bytes() <= MOST_BYTES
+    }
+
+    /// The rows of the sums, by the new numbers of nodes, threads and locks.
+    fn sums(
+        &self,
+        flame: &Flame,
+        (thread_of, lock_of): (&Renumbered, &Renumbered),
+    ) -> Vec<[u64; 4]> {
+        let mut sums: Table<(u32, u32, u32), u64> = Table::default();
+        for (&(node, thread, lock), &sum) in &flame.sums {
+            let key = (self.node_of[node as usize], thread_of[&thread], lock_of[&lock]);
+            let total = sums.entry(key).or_default();
+            *total = total.saturating_add(sum);
+        }
+        let row = |((node, thread, lock), sum): ((u32, u32, u32), u64)| {
+            [node.into(), thread.into(), lock.into(), sum]
+        };
+        let mut rows: Vec<[u64; 4]> = sums.into_iter().map(row).collect();
+        rows.sort_unstable();
+        rows
+    }
+}
+
+/// Which number each number of a name has become.
+type Renumbered = Table<u32, u32>;
+
 /// The names with most, and which of them each number of a name has become.
 fn most<'a>(
     names: &'a [String],
     sums: impl Iterator<Item = (u32, u64)>,
     other: &'a str,
-) -> (Vec<&'a str>, HashMap<u32, u32>) {
-    let mut by_name: BTreeMap<u32, u64> = BTreeMap::new();
+) -> (Vec<&'a str>, Renumbered) {
+    let mut by_name: Table<u32, u64> = Table::default();
     for (name, sum) in sums {
         let total = by_name.entry(name).or_default();
         *total = total.saturating_add(sum);
