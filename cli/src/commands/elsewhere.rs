@@ -9,7 +9,7 @@ use std::ffi::OsString;
     after_help = "Needs Linux: run it where the JVM runs, copy the log here, and read it with \
     tyrion report."
 )]
-pub struct Words {
+pub struct GivenWords {
     /// What it is given there
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,
@@ -22,8 +22,8 @@ macro_rules! commands {
         pub mod $module {
             use crate::outcome::{CommandResult, Failure};
 
-            $(pub type $args = super::Words;)+
-            $(pub fn $run(_given: super::Words) -> CommandResult {
+            $(pub type $args = super::GivenWords;)+
+            $(pub fn $run(_given: super::GivenWords) -> CommandResult {
                 Err(Failure::needs_linux($name))
             })+
         }
