@@ -86,6 +86,7 @@ setup: ## Gets the Java runtimes and the tools that the tests need
 	tests/setup/java-libraries.sh
 ifdef TYRION_TEST_EVERYWHERE
 	tests/setup/web.sh
+	tests/setup/windows.sh
 	tests/setup/agents.sh
 	tests/setup/collector.sh
 	tests/setup/spark.sh

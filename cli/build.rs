@@ -9,6 +9,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed={watched}");
     let of = |name: &str| env::var(name).map_err(|error| format!("{name}: {error}"));
     let (crate_folder, arch) = (of("CARGO_MANIFEST_DIR")?, of("CARGO_CFG_TARGET_ARCH")?);
+    if env::var_os("CARGO_CFG_WINDOWS").is_some() {
+        // As much of a stack as Linux gives.
+        println!("cargo::rustc-link-arg-bins=-Wl,--stack,8388608");
+    }
     let mut agents = String::new();
     for libc in ["glibc", "musl"] {
         let file = Path::new(&crate_folder).join(format!("agents/{arch}/{libc}.gz"));

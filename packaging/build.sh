@@ -1,8 +1,9 @@
 #!/bin/bash
 # Builds what is handed on: for each architecture the agent for both C libraries, and
-# tyrion as a static program; and the page that makes reports by itself.
+# tyrion as a static program; tyrion.exe, which reads on Windows; and the page that makes
+# reports by itself.
 #
-#   packaging/build.sh [agent|tyrion|web|tests]...      default: agent, tyrion and web
+#   packaging/build.sh [agent|tyrion|windows|web|tests]...      default: all but tests
 #
 # `tests` builds the tests of what reads and writes logs and classes for aarch64, and runs
 # them under the qemu of tests/setup/aarch64.sh.
@@ -10,7 +11,8 @@
 # Leaves it, stripped, under target/dist-stage/ARCH: bin/tyrion, and
 # lib/tyrion/{glibc,musl}/libtyrion_agent.so; debug information under
 # target/dist-stage/ARCH/debug by the same names with .debug; the page as
-# target/dist-stage/tyrion.html; what has not been stripped stays in target/dist-build. Runs packaging/tools.sh before.
+# target/dist-stage/tyrion.html; tyrion.exe in target/dist-stage/x86_64-windows; what has not
+# been stripped stays in target/dist-build. Runs packaging/tools.sh before.
 set -eu
 
 # shellcheck source-path=SCRIPTDIR source=common.sh
@@ -98,7 +100,24 @@ build_tyrion() { # architecture
     strip_into "$build/$1-unknown-linux-musl/dist/tyrion" "$1" bin/tyrion
 }
 
-# Its standard library is built, too, as for musl.
+# Its standard library is built, too, as for musl. Debug information would be of no use
+# there: debuggers for Windows read another kind.
+build_windows() {
+    step "tyrion for Windows"
+    local target=x86_64-pc-windows-gnu empty=$build/empty name
+    # Debian's compiler asks for these of GCC's; what is in them, zig has in a library of its own.
+    mkdir -p "$empty"
+    for name in ssp ssp_nonshared; do
+        printf '!<arch>\n' >"$empty/lib$name.a"
+    done
+    RUSTC_BOOTSTRAP=1 LD_LIBRARY_PATH=$tools/root/usr/lib/x86_64-linux-gnu \
+        nice cargo-zigbuild rustc --locked -Zbuild-std=std,panic_unwind --target $target \
+        --profile dist -p tyrion --bin tyrion -- -L "native=$empty"
+    mkdir -p "$stage/x86_64-windows"
+    objcopy --strip-all "$build/$target/dist/tyrion.exe" "$stage/x86_64-windows/tyrion.exe"
+}
+
+# The same.
 build_web() {
     step "the page"
     CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=$root/packaging/wasm-ld.sh RUSTC_BOOTSTRAP=1 \
@@ -120,7 +139,7 @@ run_tests() {
 }
 
 "$root/packaging/tools.sh"
-[ $# -gt 0 ] || set -- agent tyrion web
+[ $# -gt 0 ] || set -- agent tyrion windows web
 for what in "$@"; do
     if [ "$what" = tests ]; then
         run_tests
@@ -128,12 +147,15 @@ for what in "$@"; do
     elif [ "$what" = web ]; then
         build_web
         continue
+    elif [ "$what" = windows ]; then
+        build_windows
+        continue
     fi
     for arch in ${TYRION_DIST_ARCHES:-$arches}; do
         case $what in
             agent) build_agents "$arch" ;;
             tyrion) build_tyrion "$arch" ;;
-            *) fail "no such part: $what (of agent tyrion web tests)" ;;
+            *) fail "no such part: $what (of agent tyrion windows web tests)" ;;
         esac
     done
 done

@@ -4,7 +4,7 @@
 #
 #   packaging/check.sh [KIND...]
 #
-# Kinds: binaries tarballs debs wheels image web crates maven gradle jmh junit otel spring old_glibc;
+# Kinds: binaries tarballs windows debs wheels image web crates maven gradle jmh junit otel spring old_glibc;
 # without one, all. As root, and with the JDK that DIST_JDK names (17). Prints a line for each thing that
 # was tried.
 set -eu
@@ -165,6 +165,44 @@ END
         "$(nm -D "$1/lib/tyrion/glibc/libtyrion_agent.so" | sed -n 's/ T Agent_OnLoad$//p')" |
         grep -q 'agent/src/' || fail "the debug information names no source"
     ok "debug information fits"
+}
+
+# Under Wine, where that is: what it makes of logs is what the command makes.
+check_windows() {
+    local zip=$dist/tyrion-$version-x86_64-windows.zip home=$empty/tyrion-$version-x86_64-windows
+    local input words made=0
+    python3 -m zipfile -e "$zip" "$empty"
+    cmp "$home/tyrion.exe" "$stage/x86_64-windows/tyrion.exe"
+    for input in LICENSE-APACHE LICENSE-MIT NOTICE THIRD-PARTY-LICENSES sbom.cdx.json; do
+        [ -s "$home/$input" ] || fail "windows: no $input"
+    done
+    grep -q mingw-w64 "$home/THIRD-PARTY-LICENSES" || fail "windows: not all licences"
+    ok "windows: $(wc -c <"$zip") bytes, unpacked $(wc -c <"$home/tyrion.exe")"
+    mkdir -p "$empty/home"
+    "$root/tests/setup/windows.sh" wine || { echo "no Wine: tyrion.exe is not run"; return; }
+    cp "$root/testdata/logs/v1-small.log" "$root/testdata/jfr/jdk25.jfr.gz" \
+        "$root/testdata/inputs/dumps/hotspot-7-deadlock.txt" "$home"
+    for input in v1-small.log jdk25.jfr.gz hotspot-7-deadlock.txt; do
+        for words in 'report --html' 'convert --to pprof' 'convert --to perfetto'; do
+            # Words are meant to be split.
+            # shellcheck disable=SC2086
+            (cd "$home" && alone "$stage/x86_64/bin/tyrion" $words -o here "$input" 2>here.said &&
+                under_wine ./tyrion.exe $words -o there "$input" 2>there.said) ||
+                fail "windows: $words $input: $(cat "$home"/*.said)"
+            cmp "$home/here" "$home/there"
+            made=$((made + 1))
+        done
+    done
+    if (cd "$home" && under_wine ./tyrion.exe attach 1 2>said); then
+        fail "windows: attach has done something"
+    fi
+    grep -q 'needs Linux' "$home/said" || fail "windows: attach: $(cat "$home/said")"
+    ok "windows: under Wine it makes the same $made files"
+}
+
+under_wine() { # program, words...
+    alone WINEPREFIX="$root/target/windows/prefix" WINEDEBUG=-all \
+        WINEPATH="Z:${root//\//\\}\\target\\windows" wine "$@"
 }
 
 check_debs() {
@@ -545,7 +583,7 @@ done
 python3 -c 'import ensurepip' 2>/dev/null || fail "please install python3-venv"
 [ -x "$java" ] || fail "no $java; run tests/setup/jdks.sh"
 [ -d "$classes" ] || fail "no classes; run tests/setup/java-classes.sh"
-[ $# -gt 0 ] || set -- binaries tarballs debs wheels image web crates maven gradle jmh junit otel spring old_glibc
+[ $# -gt 0 ] || set -- binaries tarballs windows debs wheels image web crates maven gradle jmh junit otel spring old_glibc
 for kind in "$@"; do
     "check_$kind"
 done

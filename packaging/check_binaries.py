@@ -8,10 +8,12 @@ import re
 import subprocess
 import sys
 
-from files import AGENT, ARCHES, LIBCS, ROOT
+from files import AGENT, ARCHES, LIBCS, ROOT, WINDOWS
 
 OLDEST_GLIBC = (2, 17)
 LARGEST = {"agent": 2_000_000, "tyrion": 16_000_000}
+# What every Windows has since 10.
+OF_WINDOWS = {"advapi32", "bcrypt", "bcryptprimitives", "kernel32", "ntdll", "user32", "userenv", "ws2_32"}
 MACHINES = {"x86_64": "X86-64", "aarch64": "AArch64"}
 LOADERS = {"x86_64": "ld-linux-x86-64.so.2", "aarch64": "ld-linux-aarch64.so.1"}
 OF_GLIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2"}
@@ -70,6 +72,16 @@ def check_tyrion(file, arch):
     return "needs nothing"
 
 
+def check_windows(file):
+    command = ["objdump", "--private-headers", file]
+    told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    require("pei-x86-64" in told, f"{file}: not for Windows")
+    needs = {name.lower() for name in re.findall(r"DLL Name: (.*)\.dll", told, re.IGNORECASE)}
+    others = {name for name in needs - OF_WINDOWS if not name.startswith("api-ms-win-")}
+    require(needs and not others, f"{file} needs {others}")
+    return "needs nothing but Windows"
+
+
 def main():
     stage = pathlib.Path(sys.argv[1])
     for arch in ARCHES:
@@ -78,6 +90,9 @@ def main():
         for libc in LIBCS:
             agent = of / "lib/tyrion" / libc / AGENT
             files.append((agent, "agent", check_agent(agent, arch, libc)))
+        if arch == "x86_64":
+            exe = stage / WINDOWS / "tyrion.exe"
+            files.append((exe, "tyrion", check_windows(exe)))
         for file, kind, told in files:
             size = file.stat().st_size
             require(size <= LARGEST[kind], f"{file} has {size} bytes, and may have {LARGEST[kind]}")

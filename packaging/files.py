@@ -15,6 +15,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 STAGE = ROOT / "target/dist-stage"
 DIST = ROOT / "dist"
 ARCHES = ["x86_64", "aarch64"]
+# What stands for the one without an agent.
+WINDOWS = "x86_64-windows"
 LIBCS = ["glibc", "musl"]
 AGENT = "libtyrion_agent.so"
 EPOCH = int(os.environ["SOURCE_DATE_EPOCH"])

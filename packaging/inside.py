@@ -1,5 +1,5 @@
-"""Writes what is inside of what is handed on: an SBOM for each architecture (CycloneDX,
-target/dist-stage/tyrion-ARCH.cdx.json), and the licences with their texts
+"""Writes what is inside of what is handed on: an SBOM for each architecture, and one for
+Windows (CycloneDX, target/dist-stage/tyrion-ARCH.cdx.json), and the licences with their texts
 (target/dist-stage/THIRD-PARTY-LICENSES).
 
 packaging/inside.py TOOLS      where packaging/tools.sh has put what it got
@@ -13,11 +13,14 @@ import subprocess
 import sys
 import time
 
-from files import ARCHES, EPOCH, ROOT, STAGE, version
+from files import ARCHES, EPOCH, ROOT, STAGE, WINDOWS, version
 
 TOOLS = pathlib.Path(sys.argv[1])
 CARGO = os.environ.get("CARGO", "cargo")
-OWN = ["tyrion", "tyrion-agent"]
+# What is made for each, and for which target of Rust's.
+OWN = {arch: ["tyrion", "tyrion-agent"] for arch in ARCHES} | {WINDOWS: ["tyrion"]}
+TARGETS = {arch: f"{arch}-unknown-linux-musl" for arch in ARCHES}
+TARGETS[WINDOWS] = "x86_64-pc-windows-gnu"
 # What crates call the files with their terms.
 TERMS = re.compile(r"^(licen[sc]e|copying|copyright|notice|unlicense)", re.IGNORECASE)
 
@@ -25,12 +28,12 @@ TERMS = re.compile(r"^(licen[sc]e|copying|copyright|notice|unlicense)", re.IGNOR
 def metadata(arch):
     """What Cargo knows of all packages on a target."""
     command = [CARGO, "metadata", "--locked", "--format-version", "1"]
-    command += ["--filter-platform", f"{arch}-unknown-linux-musl"]
+    command += ["--filter-platform", TARGETS[arch]]
     return json.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)
 
 
-def inside(known):
-    """The packages that are compiled into tyrion and its agent, and for each those that
+def inside(known, own):
+    """The packages that are compiled into these of ours, and for each those that
     it needs: not what tests and builds need, nor what runs while compiling."""
     packages = {package["id"]: package for package in known["packages"]}
     nodes = {node["id"]: node for node in known["resolve"]["nodes"]}
@@ -38,7 +41,7 @@ def inside(known):
         id for id, package in packages.items()
         if any("proc-macro" in target["kind"] for target in package["targets"])
     }
-    open_ids = [id for id, package in packages.items() if package["name"] in OWN and package["source"] is None]
+    open_ids = [id for id, package in packages.items() if package["name"] in own and package["source"] is None]
     found = {}
     while open_ids:
         id = open_ids.pop()
@@ -52,7 +55,7 @@ def inside(known):
     return {id: (packages[id], needed) for id, needed in found.items()}
 
 
-def compilers():
+def compilers(target):
     """What the compilers put into every program: name, version, licence, file of terms."""
     documents = TOOLS / "root/usr/share/doc"
     unpacked = (TOOLS / "root/packages").read_text().split()
@@ -61,9 +64,13 @@ def compilers():
     wheel = next((TOOLS / "py").glob("ziglang-*.dist-info")).name
     zig = wheel.removeprefix("ziglang-").removesuffix(".dist-info")
     library = TOOLS / "py/ziglang/lib"
+    libc = ("musl", f"of zig {zig}", "MIT", library / "libc/musl/COPYRIGHT")
+    if target == TARGETS[WINDOWS]:
+        terms = library / "libc/mingw/COPYING"
+        libc = ("mingw-w64", f"of zig {zig}", "ZPL-2.1", terms)
     return [
         ("rust-std", rust, "Apache-2.0 OR MIT", documents / "libstd-rust-web-dev/copyright"),
-        ("musl", f"of zig {zig}", "MIT", library / "libc/musl/COPYRIGHT"),
+        libc,
         ("libunwind", f"of zig {zig}", "Apache-2.0 WITH LLVM-exception", None),
         ("zig", zig, "MIT", TOOLS / "py/ziglang/LICENSE"),
     ]
@@ -90,7 +97,7 @@ def component(package):
 def sbom(arch, found):
     others = [package for package, _ in found.values() if package["name"] != "tyrion"]
     components = [component(package) for package in sorted(others, key=lambda it: (it["name"], it["version"]))]
-    for name, number, licence, _ in compilers():
+    for name, number, licence, _ in compilers(TARGETS[arch]):
         components.append({
             "type": "library", "bom-ref": name, "name": name, "version": number,
             "licenses": [{"expression": licence}],
@@ -160,7 +167,8 @@ def licences(packages):
                 raise SystemExit(f"no text of {licence} for {package['name']}")
             found = [known[chosen]]
         parts.append((f"{package['name']} {package['version']}", licence, sorted({number(text) for text in found})))
-    for name, release, licence, path in compilers():
+    every = dict.fromkeys(part for target in TARGETS.values() for part in compilers(target))
+    for name, release, licence, path in every:
         text = path.read_text(errors="replace") if path else known[licence]
         parts.append((f"{name} {release}", licence, [number(text)]))
     lines = ["What tyrion and its agents contain of others: each part, its licence, and the numbers of",
@@ -173,8 +181,8 @@ def licences(packages):
 
 def main():
     every = {}
-    for arch in ARCHES:
-        found = inside(metadata(arch))
+    for arch in TARGETS:
+        found = inside(metadata(arch), OWN[arch])
         for package, _ in found.values():
             every[purl(package)] = package
         text = json.dumps(sbom(arch, found), indent=1, sort_keys=True)

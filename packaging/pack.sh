@@ -38,7 +38,7 @@ rm -rf "$dist"
 mkdir -p "$dist"
 step "what is inside"
 python3 "$here/inside.py" "$tools"
-for arch in $arches; do
+for arch in $arches x86_64-windows; do
     cp "$stage/tyrion-$arch.cdx.json" "$dist/tyrion-$version-$arch.cdx.json"
 done
 cp "$stage/THIRD-PARTY-LICENSES" "$dist"

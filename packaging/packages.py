@@ -1,6 +1,6 @@
 """Makes the packages of what packaging/build.sh has built, into dist/.
 
-packaging/packages.py [KIND...]     default: all of tarballs debs wheels image maven
+packaging/packages.py [KIND...]     default: all of tarballs windows debs wheels image maven
 """
 
 import sys
@@ -10,9 +10,11 @@ import image
 import maven
 import tarballs
 import wheels
+import windows
 
 KINDS = {
     "tarballs": tarballs.make,
+    "windows": windows.make,
     "debs": debs.make,
     "wheels": wheels.make,
     "image": image.make,

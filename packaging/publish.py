@@ -21,7 +21,7 @@ Then, each where you have the right to:
 
     # All files, on the page of the release, with the section of CHANGELOG.md.
     gh release create v{version} --title "tyrion {version}" --notes-file dist/NOTES.md \\
-        dist/*.tar.gz dist/*.deb dist/*.whl dist/*-oci.tar dist/*.html dist/SHA256SUMS dist/*.cdx.json \\
+        dist/*.tar.gz dist/*.zip dist/*.deb dist/*.whl dist/*-oci.tar dist/*.html dist/SHA256SUMS dist/*.cdx.json \\
         dist/THIRD-PARTY-LICENSES dist/SIZES.txt dist/COMPILERS.txt
 
     # PyPI

@@ -76,3 +76,4 @@ mod wakers;
 mod walking;
 mod web;
 mod whatif;
+mod windows;

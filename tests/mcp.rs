@@ -16,13 +16,18 @@ on_jdks!(jvms_are_recorded_if_that_is_allowed: newest, everywhere three);
 
 /// What the server says of these calls; `None` after a message without the client.
 fn asked(folder: &Path, options: &[&str], calls: &Value) -> Option<Value> {
+    asked_of(Path::new(tyrion().get_program()), folder, options, calls)
+}
+
+/// The same of the server that this program is.
+pub fn asked_of(program: &Path, folder: &Path, options: &[&str], calls: &Value) -> Option<Value> {
     let client = root().join("target/mcp");
     if !client.join("mcp").is_dir() {
         skip("the protocol's client: run tests/setup/wheels.sh");
         return None;
     }
     let mut python = Command::new("python3");
-    python.arg("-B").arg(root().join("tests/mcp/client.py")).arg(tyrion().get_program());
+    python.arg("-B").arg(root().join("tests/mcp/client.py")).arg(program);
     python.arg("--folder").arg(folder).args(options).env("PYTHONPATH", client);
     let mut python = python.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     python.stdin.take().unwrap().write_all(calls.to_string().as_bytes()).unwrap();

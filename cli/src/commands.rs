@@ -1,7 +1,9 @@
 //! The commands: a file for each, and a line in [`Command`] and [`run`].
 
+#[cfg(unix)]
 mod agent_path;
 mod api_jar;
+#[cfg(unix)]
 mod attach;
 mod cache;
 mod completions;
@@ -9,22 +11,32 @@ mod conditions;
 mod convert;
 mod diff;
 mod dump;
+#[cfg(unix)]
 mod dump_threads;
+#[cfg(windows)]
+mod elsewhere;
 mod info;
+#[cfg(unix)]
 mod list;
 mod lock_names;
 mod man;
 mod mcp;
+#[cfg(unix)]
 mod metrics;
+mod printed;
+#[cfg(unix)]
 mod profile;
 mod push;
+#[cfg(unix)]
 mod record;
 mod rendered;
 mod report;
+#[cfg(unix)]
 mod sample;
 mod sample_filter;
 mod schema;
 mod sections;
+#[cfg(unix)]
 mod session;
 #[cfg(test)]
 mod tests;
@@ -34,13 +46,17 @@ mod whatif;
 use crate::{
     console::{self, ConsoleArgs},
     outcome::{CommandResult, EXIT_STATUS},
+    system::ELSEWHERE,
 };
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 
+#[cfg(windows)]
+use elsewhere::{agent_path, attach, dump_threads, list, metrics, profile, record, sample};
+
 /// A lock profiler for the JVM: who waits for which lock, how long, and where.
 #[derive(Parser, Debug)]
-#[command(name = "tyrion", version, after_help = format!("{EXAMPLES}\n\n{EXIT_STATUS}"), max_term_width = 100)]
+#[command(name = "tyrion", version, after_help = format!("{EXAMPLES}\n\n{EXIT_STATUS}{ELSEWHERE}"), max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,

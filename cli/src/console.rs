@@ -1,6 +1,7 @@
 //! What every command says beside its output, and in which colours: options that
 //! all commands have.
 
+use crate::system;
 use clap::{Args, ColorChoice, ValueEnum};
 use std::{
     ffi::{OsStr, OsString},
@@ -107,11 +108,11 @@ impl When {
     /// not empty, and less than an option.
     fn is_wanted(self, is_terminal: bool, var: impl Fn(&str) -> Option<OsString>) -> bool {
         let is_unwanted = || var("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let is_dumb = || var("TERM").is_none_or(|term| term == "dumb");
+        let shows_them = || system::shows_colours(var("TERM"));
         match self {
             When::Always => true,
             When::Never => false,
-            When::Auto => is_terminal && !is_unwanted() && !is_dumb(),
+            When::Auto => is_terminal && !is_unwanted() && shows_them(),
         }
     }
 }

@@ -2,25 +2,23 @@
 
 mod together;
 
+pub use crate::system::now_ns;
 pub use together::{open_all, open_filtered};
 
 use crate::{
     inputs::InputArgs,
     outcome::{Completion, Failure, tell, tell_error, tell_step},
+    system,
 };
 use std::{
     cmp::Reverse,
     ffi::{OsStr, OsString},
-    fs::{File, TryLockError},
+    fs::File,
     io::{self, Seek},
-    os::{
-        fd::AsFd,
-        unix::{ffi::OsStrExt, fs::MetadataExt},
-    },
     path::{Path, PathBuf},
     time::Duration,
 };
-use tyrion_formats::{Damage, Hints, Recording, open_input, open_regular};
+use tyrion_formats::{Damage, Hints, Recording, identity, open_input, open_regular};
 use tyrion_model::units;
 use tyrion_wire::header::RecordingState;
 
@@ -96,8 +94,8 @@ impl OpenLog {
             return Ok(OpenLog { name, file, is_stdin });
         }
         let name = "stdin".to_owned();
-        match std::io::stdin().as_fd().try_clone_to_owned() {
-            Ok(file) => Ok(OpenLog { name, file: file.into(), is_stdin }),
+        match system::stdin() {
+            Ok(file) => Ok(OpenLog { name, file, is_stdin }),
             Err(source) => Err(tyrion_formats::Error::Io { log: name, source }),
         }
     }
@@ -111,9 +109,9 @@ impl OpenLog {
         }
     }
 
-    /// Device and inode: what a file is, by whatever name.
+    /// What a file is, by whatever name.
     fn identity(&self) -> Option<(u64, u64)> {
-        self.file.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
+        identity(&self.file).ok()
     }
 
     fn read(mut self, hints: &Hints) -> Result<Recording, tyrion_formats::Error> {
@@ -140,20 +138,7 @@ impl OpenLog {
 
 /// Whether a JVM on this machine still writes to a log: it holds a lock.
 pub fn is_being_written(file: &File) -> bool {
-    let is_locked = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
-    if !is_locked {
-        // A map of the file would keep the lock.
-        let _ = file.unlock();
-    }
-    is_locked
-}
-
-/// The clock that logs are on.
-pub fn now_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid place for the answer; every Linux has the clock.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    system::is_locked(file)
 }
 
 /// The earlier files of a recording that rotates, the oldest first, back to
@@ -245,21 +230,19 @@ const STAMP_LEN: usize = 15;
 
 /// The name of a log, and which of its files this is, if it is one that is full.
 fn log_and_order(path: &Path) -> Option<(PathBuf, FileOrder)> {
-    let name = path.file_name()?.as_bytes();
-    let dot = name.iter().rposition(|&byte| byte == b'.')?;
-    let (log, number) = (&name[..dot], std::str::from_utf8(&name[dot + 1..]).ok()?);
+    let number = path.extension()?.to_str()?;
     let number =
         number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok())??;
-    let (log, began) = match log.len().checked_sub(STAMP_LEN + 1) {
-        Some(at) if log[at] == b'.' && is_stamp(&log[at + 1..]) => log.split_at(at),
-        _ => (log, &b""[..]),
-    };
-    let began = String::from_utf8_lossy(began).trim_start_matches('.').to_owned();
-    Some((path.with_file_name(OsStr::from_bytes(log)), (began, number)))
+    let log = path.with_extension("");
+    match log.extension().and_then(OsStr::to_str).filter(|end| is_stamp(end)).map(str::to_owned) {
+        Some(began) => Some((log.with_extension(""), (began, number))),
+        None => Some((log, (String::new(), number))),
+    }
 }
 
-fn is_stamp(text: &[u8]) -> bool {
-    (0..).zip(text).all(|(at, byte)| byte.is_ascii_digit() || (at, *byte) == (8, b'-'))
+fn is_stamp(text: &str) -> bool {
+    let is_of_one = |(at, byte): (usize, u8)| byte.is_ascii_digit() || (at, byte) == (8, b'-');
+    text.len() == STAMP_LEN && text.bytes().enumerate().all(is_of_one)
 }
 
 /// Which of the files of its recording one is that is full.

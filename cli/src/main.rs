@@ -1,6 +1,10 @@
 //! The command line of Tyrion, a lock profiler for the JVM.
+// What only commands that need JVMs use, nobody uses elsewhere.
+#![cfg_attr(windows, allow(dead_code))]
 
+#[cfg(unix)]
 mod agent;
+#[cfg(unix)]
 mod agent_options;
 mod commands;
 mod console;
@@ -8,20 +12,24 @@ mod files;
 mod filters;
 mod gzip;
 mod inputs;
+#[cfg(unix)]
 mod jvm;
 mod live;
 mod logs;
 mod outcome;
 mod progress;
 mod shell;
+#[cfg(unix)]
 mod signals;
+#[cfg_attr(windows, path = "system/windows.rs")]
+mod system;
 mod terminal;
 mod usage;
 
 use std::{ffi::OsString, process::ExitCode, time::Instant};
 
 fn main() -> ExitCode {
-    signals::bus::tell_cut_logs();
+    system::prepare();
     tell_panics();
     let words: Vec<OsString> = std::env::args_os().collect();
     match commands::parse(&words) {

@@ -1,6 +1,6 @@
 //! How commands end, and the exit status that tells it.
 
-use crate::console;
+use crate::{console, system};
 use std::{
     borrow::Cow,
     fmt,
@@ -80,11 +80,20 @@ impl Failure {
         Failure::Failed(text.into())
     }
 
+    /// What is said where there are no JVMs to record.
+    #[cfg(windows)]
+    pub fn needs_linux(what: &str) -> Failure {
+        Failure::Failed(format!(
+            "{what} needs Linux: run it where the JVM runs, copy the log here, and read it with \
+             tyrion report"
+        ))
+    }
+
     /// What went wrong while writing to `to`.
     pub fn writing(to: &str, error: &io::Error) -> Failure {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
-            _ => Failure::Failed(format!("{to}: {error}")),
+        match system::has_no_reader(error) {
+            true => Failure::ClosedPipe,
+            false => Failure::Failed(format!("{to}: {error}")),
         }
     }
 }

@@ -48,21 +48,40 @@ pub fn open_input(path: &Path) -> Result<File, Error> {
     })
 }
 
-/// Refuses what is open but can hold no log.
-pub(crate) fn check(name: &str, file: &File, metadata: &Metadata) -> Result<(), Error> {
-    let what = if metadata.is_dir() {
+/// The length of a regular file; `None` of what is read to its end, such as a pipe.
+///
+/// # Errors
+/// Of what is open but can hold no log.
+pub(crate) fn regular_len(name: &str, file: &File) -> Result<Option<u64>, Error> {
+    let metadata = file.metadata();
+    let metadata = metadata.map_err(|source| Error::Io { log: name.to_owned(), source })?;
+    let what = if metadata.is_file() {
+        return Ok(Some(metadata.len()));
+    } else if metadata.is_dir() {
         "a directory; name a log in it"
     } else if file.is_terminal() {
         "a terminal; name a log, or pipe one in"
     } else {
-        return Ok(());
+        return Ok(None);
     };
     Err(Error::NoInput { log: name.to_owned(), what })
 }
 
-/// Reads at most so many bytes of a file's beginning: how many there were.
-pub(crate) fn read_start(file: &File, to: &mut [u8]) -> io::Result<usize> {
+/// Reads at most so many bytes of a file's beginning: how many there were. Where others
+/// read on stays as it is.
+///
+/// # Errors
+/// When it cannot be read, or is no file: what is read of a pipe is gone.
+pub fn read_start(file: &File, to: &mut [u8]) -> io::Result<usize> {
     file.read_at(to, 0)
+}
+
+/// What a file is, by whatever name: its device and inode.
+///
+/// # Errors
+/// As `fstat(2)`.
+pub fn identity(file: &File) -> io::Result<(u64, u64)> {
+    file.metadata().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 /// A file without a name, gone when it is closed.

@@ -49,7 +49,7 @@ pub use damage::{Damage, Fault};
 pub use error::Error;
 pub use event_log::{AcquisitionChange, Begin, CellChange, Changes, Follower, write};
 pub use fact::Fact;
-pub use file::{open_input, open_regular};
+pub use file::{identity, open_input, open_regular, read_start};
 pub use hints::{Hints, Unit};
 pub use input::Input;
 pub use inputs::{INPUTS, read_with};

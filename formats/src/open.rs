@@ -52,12 +52,10 @@ impl Recording {
     /// As [`Recording::open`].
     pub fn from_file_as(name: &str, file: &File, hints: &Hints) -> Result<Recording, Error> {
         let io = |source| Error::Io { log: name.to_owned(), source };
-        let metadata = file.metadata().map_err(io)?;
-        if !metadata.is_file() {
-            file::check(name, file, &metadata)?;
+        let Some(len) = file::regular_len(name, file)? else {
             return Recording::from_reader_as(name, file, hints);
-        }
-        let len = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
+        };
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
         if len == 0 {
             return Err(Error::Empty { log: name.to_owned() });
         }

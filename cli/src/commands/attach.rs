@@ -20,7 +20,6 @@ use crate::{
     outcome::{CommandResult, Failure, tell, tell_step},
     signals::{Interrupts, is_interrupted},
 };
-pub use answer::StatusJson;
 use clap::Args;
 use std::{
     borrow::Cow,

@@ -1,5 +1,6 @@
 //! `tyrion list`.
 
+use super::printed::{Jvm, ListJson};
 use crate::{
     jvm::{
         names::{RunningJvm, running_jvms},
@@ -8,8 +9,6 @@ use crate::{
     outcome::{CommandResult, Failure, print, tell},
 };
 use clap::Args;
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::collections::HashMap;
 use tyrion_model::harmless;
 
@@ -18,36 +17,6 @@ const USERS: &str = "/etc/passwd";
 /// What stands for what is not known.
 const UNKNOWN: &str = "?";
 const HEAD: [&str; 6] = ["PID", "USER", "JDK", "WHERE", "RECORDED", "PROGRAM"];
-
-/// What `tyrion list --json` prints.
-#[derive(Serialize, JsonSchema)]
-pub struct ListJson {
-    /// The JVMs.
-    jvms: Vec<Jvm>,
-    /// The version of what this is: 1.
-    schema: u32,
-    /// The version of Tyrion that wrote this.
-    tyrion: &'static str,
-}
-
-/// A JVM.
-#[derive(Serialize, JsonSchema)]
-struct Jvm {
-    /// Whether it has the agent. `null` if that is not known.
-    has_agent: Option<bool>,
-    /// Whether it is in a container.
-    in_container: bool,
-    /// Its version. `null` if that is not known.
-    jdk: Option<String>,
-    /// The log that is open, as the JVM calls it. `null` if there is none, or it is not known.
-    log: Option<String>,
-    /// Its process id.
-    pid: u32,
-    /// Main class or jar.
-    program: String,
-    /// The user that it runs as. `null` if that is not known.
-    user_id: Option<u32>,
-}
 
 /// Whether JSON is wanted.
 #[derive(Args, Debug)]

@@ -1,6 +1,6 @@
 //! `tyrion schema`: what JSON outputs are made of, from their types.
 
-use super::{attach, dump, info, list, top, whatif};
+use super::{dump, info, printed, top, whatif};
 use crate::outcome::{CommandResult, Failure, print};
 use clap::{Args, builder::PossibleValuesParser};
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
@@ -40,11 +40,11 @@ const ALL: [Described; 9] = [
         of: "each line of tyrion dump --json",
         schema: of_type::<dump::fields::Record<'_>>,
     },
-    Described { name: "list", of: "tyrion list --json", schema: of_type::<list::ListJson> },
+    Described { name: "list", of: "tyrion list --json", schema: of_type::<printed::ListJson> },
     Described {
         name: "status",
         of: "tyrion status, attach and stop, each with --json",
-        schema: of_type::<attach::StatusJson<'_>>,
+        schema: of_type::<printed::StatusJson<'_>>,
     },
 ];
 

@@ -155,7 +155,10 @@ impl Viewer {
                 if ended { LONG } else { self.next.saturating_duration_since(Instant::now()) };
             if event::poll(patience).map_err(unusable)? {
                 let happened = event::read().map_err(unusable)?;
-                if let event::Event::Key(key) = happened {
+                // Windows tells of keys that are released, too.
+                if let event::Event::Key(key) = happened
+                    && key.is_press()
+                {
                     match self.app.key(key, &self.frame) {
                         Action::Draw => {}
                         Action::Remake => self.remake(),

@@ -6,12 +6,11 @@
 //! Java home, since scripts look for their `JAVA_HOME` beside the `java` they
 //! find.
 
-use crate::shell::quoted;
 use std::{
     ffi::{OsStr, OsString},
     fs, io,
     os::unix::{
-        ffi::OsStrExt,
+        ffi::{OsStrExt, OsStringExt},
         fs::{PermissionsExt, symlink},
     },
     path::{Path, PathBuf},
@@ -136,6 +135,19 @@ fn quoted_for_jvm(text: &OsStr) -> OsString {
     quoted
 }
 
+/// In single quotes, as POSIX shells read them.
+fn quoted(text: &OsStr) -> OsString {
+    let mut quoted = b"'".to_vec();
+    for &byte in text.as_bytes() {
+        match byte {
+            b'\'' => quoted.extend_from_slice(br"'\''"),
+            _ => quoted.push(byte),
+        }
+    }
+    quoted.push(b'\'');
+    OsString::from_vec(quoted)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,6 +157,8 @@ mod tests {
         for (text, quoted) in [("plain", "plain"), ("a b", "\"a b\""), ("a \"b", "'a \"b'")] {
             assert_eq!(quoted_for_jvm(OsStr::new(text)), quoted);
         }
+        assert_eq!(super::quoted(OsStr::new("a'b c")), r"'a'\''b c'");
+        assert_eq!(super::quoted(OsStr::from_bytes(b"\xff")).as_bytes(), b"'\xff'");
     }
 
     #[test]

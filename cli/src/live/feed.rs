@@ -4,21 +4,19 @@ use super::FileNumber;
 use crate::{
     logs::{self, LogFiles},
     outcome::Failure,
+    system,
 };
 use std::{
     cmp::Reverse,
     fs::File,
-    io::{BufRead, BufReader, Read},
-    os::unix::fs::{FileExt, MetadataExt},
     path::{Path, PathBuf},
     rc::Rc,
 };
-use tyrion_formats::{Begin, Changes, Entry, Follower, Recording, event_log, recognise};
+use tyrion_formats::{
+    Begin, Changes, Entry, Follower, Recording, event_log, identity, read_start, recognise,
+};
 use tyrion_wire::{header::RecordingState, slot::Pending};
 
-/// More of what a process has mapped is not read: 65 530 files, the kernel's
-/// limit, with names of some 200 bytes.
-const LONGEST_MAPS: u64 = 16 << 20;
 /// The most files created meanwhile that are looked at.
 const MOST_NEXT: usize = 100;
 /// How files begin that are compressed with gzip.
@@ -79,7 +77,7 @@ pub struct Feed {
 
 struct FeedFile {
     number: FileNumber,
-    /// Device and inode.
+    /// What it is, by whatever name.
     identity: (u64, u64),
     follower: Follower,
 }
@@ -92,7 +90,7 @@ struct FeedFile {
 pub fn refuse_others(command: &str, name: &str, file: &File) -> Result<(), Failure> {
     let mut start = [0; GZIP.len()];
     // What cannot be read is told by who reads it next.
-    let mut is_packed = || file.read_exact_at(&mut start, 0).is_ok() && start == GZIP;
+    let mut is_packed = || read_start(file, &mut start).is_ok() && start == GZIP;
     let what = match recognise(file) {
         Some(input) if input.name != event_log::INPUT.name => input.what,
         None if is_packed() => "compressed with gzip",
@@ -152,8 +150,8 @@ impl Feed {
     /// recording that began later.
     pub fn is_replaced(&self) -> bool {
         let Some(newest) = self.files.last() else { return false };
-        let metadata = self.paths.open(&self.path).and_then(|file| file.metadata());
-        metadata.is_ok_and(|metadata| identity_of(&metadata) != newest.identity)
+        let there = self.paths.open(&self.path).and_then(|file| identity(&file));
+        there.is_ok_and(|there| there != newest.identity)
     }
 
     /// The log that is written to now.
@@ -230,8 +228,8 @@ impl Feed {
         let Some(recording) = newest.follower.recording().facts().metadata("recording") else {
             return Vec::new();
         };
-        match self.paths.open(&self.path).and_then(|file| file.metadata()) {
-            Ok(metadata) if identity_of(&metadata) != newest.identity => {}
+        match self.paths.open(&self.path).and_then(|file| identity(&file)) {
+            Ok(there) if there != newest.identity => {}
             // It is still the one that is written to, or its name is gone for
             // the moment of a switch.
             _ => return Vec::new(),
@@ -262,10 +260,10 @@ impl Feed {
 impl FeedFile {
     fn new(follower: Follower) -> Result<FeedFile, Failure> {
         let name = follower.recording().name();
-        let metadata = follower.file().metadata();
-        let metadata = metadata.map_err(|error| Failure::new(format!("{name}: {error}")))?;
+        let identity = identity(follower.file());
+        let identity = identity.map_err(|error| Failure::new(format!("{name}: {error}")))?;
         let number = logs::file_number(follower.recording());
-        Ok(FeedFile { number, identity: identity_of(&metadata), follower })
+        Ok(FeedFile { number, identity, follower })
     }
 }
 
@@ -273,10 +271,6 @@ impl FeedFile {
 fn has_number(path: &Path) -> bool {
     let end = path.extension().unwrap_or_default().as_encoded_bytes();
     !end.is_empty() && end.iter().all(u8::is_ascii_digit)
-}
-
-fn identity_of(metadata: &std::fs::Metadata) -> (u64, u64) {
-    (metadata.dev(), metadata.ino())
 }
 
 /// What has become of a recording, by its newest file.
@@ -298,17 +292,5 @@ fn has_writer(follower: &Follower) -> bool {
 
 /// The same of a file and the JVM that its log names.
 pub fn is_written(file: &File, pid: u32) -> bool {
-    logs::is_being_written(file) || is_mapped(file, pid).unwrap_or(false)
-}
-
-fn is_mapped(file: &File, pid: u32) -> Option<bool> {
-    let maps = File::open(format!("/proc/{pid}/maps")).ok()?;
-    let inode = file.metadata().ok()?.ino().to_string();
-    let is_of_file = |line: &str| {
-        let mut fields = line.split_whitespace().skip(1);
-        fields.next().is_some_and(|rights| rights.contains('w')) && fields.nth(2) == Some(&inode)
-    };
-    // The process is what the log says, and may be any.
-    let mut lines = BufReader::new(maps.take(LONGEST_MAPS)).split(b'\n').map_while(Result::ok);
-    Some(lines.any(|line| is_of_file(&String::from_utf8_lossy(&line))))
+    logs::is_being_written(file) || system::is_mapped(file, pid)
 }

@@ -1,10 +1,9 @@
 //! Which log is meant: by its path, or by the JVM that writes it.
 
+#[cfg_attr(windows, path = "find/windows.rs")]
+mod jvms;
+
 use crate::{
-    jvm::{
-        names::{JvmName, jvm_name},
-        process::JvmProcess,
-    },
     logs::{Here, LogFiles},
     outcome::Failure,
 };
@@ -12,10 +11,7 @@ use std::{
     path::{Path, PathBuf},
     rc::Rc,
 };
-use tyrion_formats::{Begin, Follower};
 
-/// What ends the name of a file that is prepared to be the next one.
-const PREPARED: &str = ".next";
 /// The usual ending of a log's name.
 const LOG: &str = "log";
 
@@ -32,11 +28,10 @@ pub fn log(target: &str) -> Result<LogSource, Failure> {
         return Err(Failure::Usage("stdin cannot be followed; name the log's file".to_owned()));
     }
     let path = Path::new(target);
-    match jvm_name(target) {
-        // Even if there is a file of that name: somebody may have put it there.
-        Ok(JvmName::Pid(pid)) => of_process(pid),
-        Ok(name) if !is_path(path) => of_process(name.pid()?),
-        _ => Ok((Rc::new(Here), path.to_owned())),
+    // Even if there is a file of that name: somebody may have put it there.
+    match jvms::is_process(target) || jvms::may_be(target) && !is_path(path) {
+        true => jvms::log(target),
+        false => Ok((Rc::new(Here), path.to_owned())),
     }
 }
 
@@ -44,35 +39,6 @@ pub fn log(target: &str) -> Result<LogSource, Failure> {
 fn is_path(target: &Path) -> bool {
     let is_log = target.extension().is_some_and(|extension| extension == LOG);
     is_log || target.components().count() != 1 || target.symlink_metadata().is_ok()
-}
-
-/// The JVM has its log mapped, so nobody needs to ask it.
-fn of_process(pid: u32) -> Result<LogSource, Failure> {
-    let jvm = JvmProcess::enter(pid).map_err(Failure::Failed)?;
-    let mut newest: Option<(u32, PathBuf)> = None;
-    for path in jvm.shared_files() {
-        let name = path.display().to_string();
-        if name.ends_with(PREPARED) {
-            continue;
-        }
-        // Others map files, too.
-        let Ok(file) = jvm.open(path) else { continue };
-        let Ok(follower) = Follower::from_file(&name, file, Begin::Start) else { continue };
-        let number = follower.recording().facts().metadata("file-number");
-        let number = number.and_then(|number| number.parse().ok()).unwrap_or(0);
-        if newest.as_ref().is_none_or(|(other, _)| number > *other) {
-            newest = Some((number, path.to_owned()));
-        }
-    }
-    match newest {
-        Some((_, path)) => Ok((Rc::new(jvm), path)),
-        None if jvm.has_agent() => Err(Failure::new(format!(
-            "the log of process {pid} cannot be read; tyrion status {pid} tells more"
-        ))),
-        None => Err(Failure::new(format!(
-            "process {pid} is not being recorded; tyrion attach {pid} starts that"
-        ))),
-    }
 }
 
 #[cfg(test)]

@@ -12,11 +12,10 @@ use std::{
     collections::HashMap,
     io::{self, Read},
     ops::Range,
-    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
-use tyrion_formats::{FileKind, Hints, Recording, limits, open_regular};
+use tyrion_formats::{FileKind, Hints, Recording, limits, open_regular, read_start};
 use tyrion_model::{
     filter::{Filter, Moment},
     units::counted,
@@ -152,7 +151,7 @@ impl Times {
             return None;
         }
         let mut block = vec![0; limits::MAX_HEADER_LEN];
-        let len = opened.file.read_at(&mut block, 0).ok()?;
+        let len = read_start(&opened.file, &mut block).ok()?;
         let header = Header::decode(&block[..len]).ok()?;
         let lasted_ns = header.end_ns.checked_sub(header.mono_ns);
         let ended_ns = lasted_ns.map(|lasted_ns| header.wall_ns.saturating_add(lasted_ns));
@@ -215,7 +214,7 @@ struct Together {
     /// Files that have nothing of this time are left out.
     wanted: Wall,
     logs: Vec<Recording>,
-    /// By device and inode. As long as a log is mapped, no other file gets its
+    /// By what they are. As long as a log is mapped, no other file gets its
     /// inode.
     seen: HashMap<(u64, u64), String>,
     /// Why the first one that is gone could not be opened.

@@ -4,17 +4,34 @@
 /// whoever chose it must not have chosen what the command does.
 pub fn suggested(name: &str) -> String {
     match name.starts_with('-') {
-        true => format!("'{}'", format!("./{name}").replace('\'', r"'\''")),
+        true => QUOTED(&format!("./{name}")),
         false => word(name),
     }
 }
 
+/// In quotes, as the shells of this system read them.
+const QUOTED: fn(&str) -> String = if cfg!(windows) { in_windows } else { in_posix };
+
 /// A word of a command, an option maybe, in quotes only if it needs them.
 pub fn word(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&byte);
+    let others = if cfg!(windows) { r"_@+=:,./\-" } else { "_@%+=:,./-" };
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || others.bytes().any(|it| it == byte);
     match text.bytes().all(is_plain) && !text.is_empty() {
         true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
+        false => QUOTED(text),
+    }
+}
+
+fn in_posix(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// As PowerShell and the older shell both read it; with what means something between double
+/// quotes to one of them, as PowerShell does.
+fn in_windows(text: &str) -> String {
+    match text.contains(['$', '`', '%', '!', '"', '“', '”', '„']) {
+        true => format!("'{}'", text.replace(['\'', '‘', '’', '‚', '‛'], "''")),
+        false => format!("\"{text}\""),
     }
 }
 
@@ -33,6 +50,18 @@ mod tests {
             ("~/a", "'~/a'"),
         ] {
             assert_eq!(suggested(name), word);
+        }
+    }
+
+    #[test]
+    fn so_it_is_on_windows() {
+        for (name, word) in [
+            ("two words.log", "\"two words.log\""),
+            ("a&calc.log", "\"a&calc.log\""),
+            ("it's.log", "\"it's.log\""),
+            ("$(calc)'s.log", "'$(calc)''s.log'"),
+        ] {
+            assert_eq!(in_windows(name), word);
         }
     }
 }

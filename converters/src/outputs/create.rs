@@ -1,17 +1,13 @@
 //! Writes the files of outputs, whole or not at all.
 
-use rustix::{
-    fs::{AtFlags, CWD, OFlags, linkat},
-    process::geteuid,
-};
+#[cfg_attr(windows, path = "create/opened/windows.rs")]
+mod opened;
+
+use opened::{create, is_other, name_unnamed, unnamed};
 use std::{
     ffi::OsString,
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io,
-    os::{
-        fd::AsRawFd,
-        unix::fs::{MetadataExt, OpenOptionsExt},
-    },
     path::{Path, PathBuf},
     sync::atomic::{AtomicU32, Ordering},
 };
@@ -21,13 +17,14 @@ use std::{
 /// that it replaces.
 ///
 /// What is no file, such as a pipe or a device, is written to directly; so is what a
-/// symbolic link leads to, and a file in a folder that takes no new ones.
+/// symbolic link leads to (but on Windows, where it is replaced), and a file in a folder that
+/// takes no new ones.
 ///
 /// # Errors
 /// Those of `body`, as `open(2)`, or that the path is somebody else's link.
 pub fn write(path: &Path, body: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let there = path.symlink_metadata().ok();
-    if there.as_ref().is_some_and(|there| !there.is_file()) {
+    if is_other(path, there.as_ref()) {
         return body(&mut create(path)?);
     }
     let mut fresh = match Fresh::beside(path) {
@@ -116,18 +113,11 @@ impl Fresh {
     /// One in the folder of a path.
     fn beside(path: &Path) -> io::Result<Fresh> {
         let folder = folder(path);
-        let unnamed = OpenOptions::new()
-            .write(true)
-            .mode(0o666)
-            .custom_flags(OFlags::TMPFILE.bits().cast_signed())
-            .open(folder);
-        if let Ok(file) = unnamed
-            && link_to(&file).exists()
-        {
+        if let Some(file) = unnamed(folder) {
             return Ok(Fresh { file, path: None });
         }
         let part = part_in(folder);
-        let file = OpenOptions::new().write(true).create_new(true).open(&part)?;
+        let file = File::options().write(true).create_new(true).open(&part)?;
         Ok(Fresh { file, path: Some(part) })
     }
 
@@ -135,7 +125,7 @@ impl Fresh {
     fn name(&self, path: &Path) -> io::Result<()> {
         match &self.path {
             Some(part) => fs::hard_link(part, path),
-            None => Ok(linkat(CWD, link_to(&self.file), CWD, path, AtFlags::SYMLINK_FOLLOW)?),
+            None => name_unnamed(&self.file, path),
         }
     }
 
@@ -175,42 +165,14 @@ fn part_in(folder: &Path) -> PathBuf {
     folder.join(format!(".tyrion-{}-{next}.part", std::process::id()))
 }
 
-/// Where the kernel has a link to an open file.
-fn link_to(file: &File) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
-}
-
-/// Creates a file, or empties the one that is there. A symbolic link is followed
-/// only if it is root's or the user's own: in a shared folder somebody else could
-/// have put it there, to have another file overwritten. (Linux does the same in
-/// folders such as /tmp where `fs.protected_symlinks` is set.)
-fn create(path: &Path) -> io::Result<File> {
-    match open(path, OFlags::NOFOLLOW) {
-        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {}
-        opened => return opened,
-    }
-    let owner = path.symlink_metadata()?.uid();
-    if owner != 0 && owner != geteuid().as_raw() {
-        return Err(io::Error::new(
-            io::ErrorKind::PermissionDenied,
-            "a symbolic link of another user; remove it, or name another file",
-        ));
-    }
-    open(path, OFlags::empty())
-}
-
-fn open(path: &Path, flags: OFlags) -> io::Result<File> {
-    let flags = flags.bits().cast_signed();
-    OpenOptions::new().write(true).create(true).truncate(true).custom_flags(flags).open(path)
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 mod tests {
     use super::*;
+    use rustix::process::geteuid;
     use std::{
         io::Write,
-        os::unix::fs::{PermissionsExt, lchown, symlink},
+        os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink},
     };
 
     /// The names in a folder.

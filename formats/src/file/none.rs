@@ -1,11 +1,7 @@
 //! Where there are no files, as in a page of a browser.
 
 use crate::error::Error;
-use std::{
-    fs::{File, Metadata},
-    io,
-    path::Path,
-};
+use std::{fs::File, io, path::Path};
 
 /// Opens nothing.
 ///
@@ -24,11 +20,23 @@ pub fn open_input(path: &Path) -> Result<File, Error> {
     Err(Error::Io { log: path.display().to_string(), source })
 }
 
-pub(crate) fn check(_name: &str, _file: &File, _metadata: &Metadata) -> Result<(), Error> {
-    Ok(())
+pub(crate) fn regular_len(_name: &str, _file: &File) -> Result<Option<u64>, Error> {
+    Ok(None)
 }
 
-pub(crate) fn read_start(_file: &File, _to: &mut [u8]) -> io::Result<usize> {
+/// Reads nothing.
+///
+/// # Errors
+/// Always.
+pub fn read_start(_file: &File, _to: &mut [u8]) -> io::Result<usize> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Knows of no file.
+///
+/// # Errors
+/// Always.
+pub fn identity(_file: &File) -> io::Result<(u64, u64)> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

@@ -2,43 +2,14 @@
 
 use super::{AgentReply, LONGEST_VALUE, OWN_CPU, value};
 use crate::{
+    commands::printed::{AnswerValue, StatusJson},
     outcome::{self, CommandResult},
     shell,
 };
-use schemars::JsonSchema;
-use serde::Serialize;
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 use tyrion_model::{harmless, units};
 use tyrion_report::{OwnCpu, render::json as escape};
 use tyrion_wire::header::RecordingState;
-
-/// What `--json` of `tyrion status`, `attach` and `stop` prints.
-#[derive(Serialize, JsonSchema)]
-pub struct StatusJson<'a> {
-    /// What the agent answers: `state`, `log`, `mode` and what else there is to tell.
-    #[serde(flatten)]
-    answer: BTreeMap<&'a str, AnswerValue<'a>>,
-    /// The path of the log on this side. Missing if there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    log_here: Option<String>,
-    /// The agent's part of the program's CPU time. Missing if it does not tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    own_cpu: Option<OwnCpu>,
-    /// The version of what this is: 1.
-    schema: u32,
-    /// The version of Tyrion that wrote this.
-    tyrion: &'static str,
-}
-
-/// What an agent answers to one question.
-#[derive(Serialize, JsonSchema)]
-#[serde(untagged)]
-enum AnswerValue<'a> {
-    /// A number; if the name ends in `_ns`, a duration.
-    Number(u64),
-    /// Anything else.
-    Text(&'a str),
-}
 
 /// What is no answer of the agent's.
 const OURS: [&str; 4] = ["schema", "tyrion", "own_cpu", "log_here"];

@@ -1,6 +1,6 @@
 //! The folder that assistants may read.
 
-use crate::outcome::Failure;
+use crate::{outcome::Failure, system};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -17,7 +17,7 @@ impl LogFolder {
     /// # Errors
     /// When there is none.
     pub fn open(path: &Path) -> Result<LogFolder, Failure> {
-        let found = path.canonicalize().map_err(|error| (path, error.to_string()));
+        let found = system::canonical(path).map_err(|error| (path, error.to_string()));
         let found = found.and_then(|found| match found.is_dir() {
             true => Ok(found),
             false => Err((path, "it is no folder".to_owned())),
@@ -43,9 +43,14 @@ impl LogFolder {
     /// Why it may not be read: in words for the assistant.
     pub fn inside(&self, name: &str) -> Result<PathBuf, String> {
         let path = self.path.join(name);
-        let found = path.canonicalize().map_err(|error| format!("{name}: {error}"))?;
+        let outside = || format!("{name}: only what is in {} is read", self.path.display());
+        // Looking there alone would tell another machine who asks.
+        if system::is_of_network(Path::new(name)) {
+            return Err(outside());
+        }
+        let found = system::canonical(&path).map_err(|error| format!("{name}: {error}"))?;
         if !found.starts_with(&self.path) {
-            return Err(format!("{name}: only what is in {} is read", self.path.display()));
+            return Err(outside());
         }
         let beside = match found.is_dir() {
             true => entries(&found, "")?,
@@ -56,7 +61,7 @@ impl LogFolder {
         };
         for other in beside {
             // What is gone by now is not read either.
-            if other.canonicalize().is_ok_and(|it| !it.starts_with(&self.path)) {
+            if system::canonical(&other).is_ok_and(|it| !it.starts_with(&self.path)) {
                 let other = other.display();
                 return Err(format!("{name}: {other} leads out of {}", self.path.display()));
             }

@@ -5,14 +5,12 @@
 //! JSON with as many lines behind it as there are rows, each a [`RowKey`] and its numbers.
 
 use super::delta::{RowKey, RowNumbers, SentRows, add};
-use crate::outcome::Failure;
-use rustix::fs::OFlags;
+use crate::{outcome::Failure, system};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
     fs::{self, File},
     io::{self, BufRead, BufReader, BufWriter, Write},
-    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 use tyrion_converters::outputs;
@@ -203,11 +201,7 @@ fn lock(path: &Path) -> Result<File, Failure> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     let name = PathBuf::from(name);
-    // Whatever somebody has put there: no link is followed, and no pipe waited for.
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let mut options = fs::OpenOptions::new();
-    let file = options.create(true).truncate(false).write(true).custom_flags(flags).open(&name);
-    let file = file.map_err(|error| failed(&name, error))?;
+    let file = system::open_itself(&name).map_err(|error| failed(&name, error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(fs::TryLockError::WouldBlock) => Err(Failure::new(format!(
