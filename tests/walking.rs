@@ -16,7 +16,7 @@ use std::{
 on_jdks!(derby: everywhere three);
 on_jdks!(hsqldb: only(21));
 on_jdks!(cut_stacks: everywhere newest);
-on_jdks!(attached: everywhere two);
+on_jdks!(attached: everywhere all);
 on_jdks!(all_sorts_of_frames: edges, everywhere all);
 on_jdks!(redefined_methods: everywhere all);
 on_jdks!(virtual_threads_that_walk: since(21));

@@ -151,7 +151,10 @@ impl Watch<'_> {
                 continue;
             }
             // One that is not known can be guilty, but not be traced.
-            let is_counted = wait.kind.has_owner() && !self.recorder.is_uncounted(wait.lock);
+            let is_counted = match wait.kind {
+                WaitKind::Monitor => true,
+                kind => kind.has_owner() && !self.recorder.is_uncounted(wait.lock),
+            };
             let place = is_counted.then(|| self.place(wait.place)).flatten();
             costs.add(place, (wait.place, wait.lock), at);
         }

@@ -295,10 +295,12 @@ impl Walker {
                 Some(frame) if self.is_entry(frame) => break,
                 Some(Frame::Compiled { nmethod, pc, sp }) => {
                     let mut goes_on = Ok(true);
-                    // SAFETY: the frame is one of this thread.
+                    // SAFETY: the frame is one of this thread, and its code stays.
                     let done = unsafe {
                         let real_pc = self.layout.real_pc(nmethod, pc, sp).ok()?;
-                        is_lasting &= real_pc == pc;
+                        // What goes on elsewhere is told by its scopes once the code is not used.
+                        let is_used = read::<i8>(nmethod + self.layout.blob.state) == IN_USE;
+                        is_lasting &= real_pc == pc || !is_used;
                         self.layout.scopes(nmethod, real_pc, |scope| {
                             goes_on = add(scope.method, scope.location);
                             matches!(goes_on, Ok(true))
@@ -356,18 +358,17 @@ impl Walker {
         self.compares || before < FIRST_COMPARED || before.is_multiple_of(COMPARED_ONE_IN)
     }
 
-    /// The JVM has told this stack of the current thread, since a walk was not sure of it.
-    pub fn learn(&self, java: Java, is_virtual: bool, frames: &[jvmtiFrameInfo]) {
+    /// The JVM was asked for a stack, since a walk was not sure of it, or not believed.
+    pub fn note_asked(&self) {
         self.counts.asked.fetch_add(1, Relaxed);
-        for frame in frames {
-            // SAFETY: the JVM has told the id.
-            unsafe { self.ids.learn(frame.method as usize) };
-        }
-        self.learn_earlier(java, is_virtual, frames);
     }
 
-    /// Learns the ids of versions of methods that are not the current ones, if there are any.
-    fn learn_earlier(&self, java: Java, is_virtual: bool, frames: &[jvmtiFrameInfo]) {
+    /// The JVM has told this stack of the current thread. Learns the ids of its methods, if a walk
+    /// comes to as many frames at the same locations.
+    pub fn learn(&self, java: Java, is_virtual: bool, frames: &[jvmtiFrameInfo]) {
+        if !self.ids.can_learn() {
+            return;
+        }
         let mut methods = Vec::with_capacity(frames.len());
         let walked = self.each(java, is_virtual, |method, location| {
             let told = frames.get(methods.len()).filter(|told| told.location == location);
@@ -380,7 +381,7 @@ impl Walker {
         }
         for (method, frame) in methods.into_iter().zip(frames) {
             // SAFETY: the frame is one of this thread, for which the JVM has told the id.
-            unsafe { self.ids.learn_earlier(method, frame.method as usize) };
+            unsafe { self.ids.learn(method, frame.method as usize) };
         }
     }
 

@@ -6,14 +6,18 @@ use crate::{
     log::Generation,
     sync::lock,
 };
-use std::{collections::HashSet, sync::Mutex};
+use std::sync::Mutex;
 
-/// How many locks are remembered that trace mode does not count.
-const MOST_UNCOUNTED: usize = 1 << 16;
+/// Of locks with higher ids it is not remembered that trace mode does not count them: 2 MB.
+const MOST_UNCOUNTED: u32 = 1 << 24;
 
-/// Locks of which trace mode does not count the acquisitions, by their ids.
+/// Locks of which trace mode does not count the acquisitions: a bit for each id.
 #[derive(Default)]
-pub struct Uncounted(Mutex<HashSet<u32>>);
+pub struct Uncounted(Mutex<Vec<u64>>);
+
+fn word_and_bit(id: u32) -> (usize, u64) {
+    ((id / u64::BITS) as usize, 1 << (id % u64::BITS))
+}
 
 /// The id of a lock that was waited for, by its object's tag; 0 when it was not.
 #[inline]
@@ -24,15 +28,21 @@ pub fn lock_id_of_tag(tag: i64) -> u32 {
 impl Recorder {
     /// Notes that trace mode does not count the acquisitions of a lock.
     pub fn note_uncounted(&self, id: u32) {
-        let mut known = lock(&self.uncounted.0);
-        if known.len() < MOST_UNCOUNTED {
-            known.insert(id);
+        if id >= MOST_UNCOUNTED {
+            return;
         }
+        let mut known = lock(&self.uncounted.0);
+        let (word, bit) = word_and_bit(id);
+        if known.len() <= word {
+            known.resize(word + 1, 0);
+        }
+        known[word] |= bit;
     }
 
     /// Whether trace mode does not count the acquisitions of a lock, as far as that is known.
     pub fn is_uncounted(&self, id: u32) -> bool {
-        lock(&self.uncounted.0).contains(&id)
+        let (word, bit) = word_and_bit(id);
+        lock(&self.uncounted.0).get(word).is_some_and(|bits| bits & bit != 0)
     }
 
     /// The id of a lock that was waited for, else 0.

@@ -86,6 +86,9 @@ impl Kept {
     }
 }
 
+/// How often stacks that differ are compared again.
+const COMPARED_AGAIN: u32 = 3;
+
 impl Recorder {
     /// The current stack's id, without its `skip` innermost frames; the empty stack's when
     /// it cannot be defined.
@@ -147,21 +150,23 @@ impl Recorder {
             return self.of_current(context, java, (wanted, group), count, first);
         };
         let most = context.frames.len();
-        let code = |thread: &Thread| {
+        let code_of = |thread: &Thread| {
             let code = walker.recognise(java, thread.is_virtual(), most)?;
             Some(within(group, wanted.within(code, self.versions.redefinitions())))
         };
-        if walker.is_compared(self.totals.walked(context.thread)) {
-            self.compare(context, java, (walker, code), &first);
+        let is_compared = walker.is_compared(self.totals.walked(context.thread));
+        if is_compared {
+            self.compare(context, java, (walker, &code_of), &first);
         }
         if walker.is_on_trial() {
-            return self.ask_current(context, java, (wanted, group), walker, first);
+            // Walks are slow meanwhile, so only what is compared is learned from.
+            return self.ask_current(context, java, (wanted, group), (walker, is_compared), first);
         }
-        let code = code(context.thread);
+        let code = code_of(context.thread);
         if let Some(known) = code.and_then(|code| context.lane.walked(code)) {
             return known.stack;
         }
-        self.read_current(context, java, (wanted, group), (walker, code), first)
+        self.read_current(context, java, (wanted, group), (walker, code, code_of), first)
     }
 
     /// Likewise for a stack that is not known.
@@ -171,44 +176,53 @@ impl Recorder {
         context: &mut EventContext<'_>,
         java: Java,
         (wanted, group): (Wanted, u32),
-        (walker, code): (&Walker, Option<Fingerprint>),
+        (walker, code, code_of): (
+            &Walker,
+            Option<Fingerprint>,
+            impl Fn(&Thread) -> Option<Fingerprint>,
+        ),
         first: impl Fn(&[jvmtiFrameInfo]) -> usize,
     ) -> StackRef {
         let is_virtual = context.thread.is_virtual();
         let walked = code.and_then(|_| walker.stack(java, is_virtual, context.frames));
         let Some((count, is_lasting)) = walked else {
-            return self.ask_current(context, java, (wanted, group), walker, first);
+            return self.ask_current(context, java, (wanted, group), (walker, true), first);
         };
         let print = self.kept_print(&context.frames[..count], &first);
         let stack = self.of_current(context, java, (wanted, group), count, &first);
         // If it is to go on being that, with the code of these frames: while a class is being
         // redefined, the JVM may still tell the ids of before.
         let is_lasting = is_lasting && !self.versions.may_change();
-        if let Some((first, second)) = code.filter(|_| is_lasting) {
+        // Code may have gone out of use meanwhile, and then has another fingerprint.
+        let is_same = |code: &Fingerprint| code_of(context.thread) == Some(*code);
+        if let Some((first, second)) = code.filter(|code| is_lasting && is_same(code)) {
             context.lane.trim();
             context.lane.walked.insert(first, Walked { second, stack, print });
         }
         stack
     }
 
-    /// Likewise, as the JVM tells it.
+    /// Likewise, as the JVM tells it, from which the walker may learn.
     #[cold]
     fn ask_current(
         &self,
         context: &mut EventContext<'_>,
         java: Java,
         (wanted, group): (Wanted, u32),
-        walker: &Walker,
+        (walker, learns): (&Walker, bool),
         first: impl Fn(&[jvmtiFrameInfo]) -> usize,
     ) -> StackRef {
         let count = self.ti.stack(java, context.frames);
-        walker.learn(java, context.thread.is_virtual(), &context.frames[..count]);
+        walker.note_asked();
+        if learns {
+            walker.learn(java, context.thread.is_virtual(), &context.frames[..count]);
+        }
         self.of_current(context, java, (wanted, group), count, first)
     }
 
     /// Compares the current stack as a walk tells it, and as it is known, with what the
-    /// JVM tells. A class may be redefined between the two: then they are the same the
-    /// second time.
+    /// JVM tells. A class may be redefined between the two, and on a busy machine once more while
+    /// they are asked again: then they are the same a little later.
     #[cold]
     fn compare(
         &self,
@@ -229,7 +243,8 @@ impl Recorder {
         };
         if let Some((is_known, is_same)) = compare() {
             // Where the second walk is not sure any more, nothing is told of it.
-            walker.compared(is_known, is_same || compare().is_none_or(|(_, is_same)| is_same));
+            let mut again = || compare().is_none_or(|(_, is_same)| is_same);
+            walker.compared(is_known, is_same || (0..COMPARED_AGAIN).any(|_| again()));
         }
     }
 

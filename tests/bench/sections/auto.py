@@ -18,6 +18,8 @@ from timeline import picture
 OPTIONS = "mode=auto,auto-after=5s,auto-for=20s"
 # Seconds without recording, and with it: five to find the locks, twenty to trace them.
 OFF_S, ON_S = 10, 40
+# After recording the JVM may compile again what had probes.
+RESTS_S = 6
 STATES = ("contention", "aimed", "after")
 NS = 1_000_000_000
 
@@ -86,6 +88,7 @@ def one_round(running, tool, seconds):
             window = running.window(seconds)
             windows.append((begun, time.monotonic_ns(), on_since, window))
 
+    time.sleep(RESTS_S)
     go(None, OFF_S)
     on_since = time.monotonic_ns()
     running.turn_on(tool)

@@ -4,7 +4,7 @@ use super::{
     layout::{MethodLayout, OriginLayout, WORD},
     memory::read,
 };
-use crate::fingerprint::Folded;
+use crate::{fingerprint::Folded, jvm::peek};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, fence};
 
 /// The last JDK in which a method's id is the address of a word.
@@ -40,47 +40,51 @@ impl MethodIds {
         Some(MethodIds { const_method, origin, source, learned: LearnedIds::default() })
     }
 
-    /// Remembers the id of a method, where it cannot be looked up.
-    ///
-    /// # Safety
-    /// The JVM has told the id for a frame of the current thread.
-    pub unsafe fn learn(&self, id: usize) {
-        if !matches!(self.source, Source::Learned) || id == 0 {
-            return;
-        }
-        // SAFETY: the caller's promise; the id is the address of a word. What it leads to is the
-        // frame's method, or what this is now, in a class that stays.
-        unsafe {
-            let method = read::<usize>(id);
-            if method != 0 && self.id(method).is_none() {
-                self.learned.learn(id, self.origin(method));
-            }
-        }
+    /// Whether there is anything to learn.
+    pub fn can_learn(&self) -> bool {
+        matches!(self.source, Source::Learned)
     }
 
     /// Remembers the id that the JVM has told for the method of a frame, unless it is known.
     ///
     /// A thread may still run the version of a method from before its class was redefined. If
     /// its code is that of the new one, the JVM tells the new one's id for it; else the old one
-    /// has got another number in its class, and an id of its own.
+    /// has got another number in its class, and mostly an id of its own.
     ///
     /// # Safety
     /// The method is that of a frame of the current thread, and the JVM has told the id for it.
-    pub unsafe fn learn_earlier(&self, method: usize, id: usize) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            if id == 0 || self.id(method).is_some() {
+    pub unsafe fn learn(&self, method: usize, id: usize) {
+        if !self.can_learn() || id == 0 {
+            return;
+        }
+        // SAFETY: the caller's promise; the id is the address of a word.
+        let (origin, now) = unsafe {
+            if self.id(method).is_some() {
                 return;
             }
-            let origin = self.origin(method);
-            if matches!(self.source, Source::Learned) {
-                let now = read::<usize>(id);
-                if now == 0 || self.origin(now).number != origin.number {
-                    return;
-                }
-            }
+            (self.origin(method), read::<usize>(id))
+        };
+        if now == method || self.is_version_of(now, origin) {
             self.learned.learn(id, origin);
         }
+    }
+
+    /// Whether what an id leads to is another version of a method, with the same code. No frame
+    /// may keep that one, and the JVM may free it: what is not there is not read.
+    fn is_version_of(&self, now: usize, origin: Origin) -> bool {
+        let word = |at: usize| {
+            let mut bytes = [0; WORD];
+            peek::fill(at, &mut bytes).then(|| usize::from_ne_bytes(bytes))
+        };
+        let of_now = || {
+            let const_method = word(now.checked_add(self.const_method)?)?;
+            let constants = word(const_method.checked_add(self.origin.constants)?)?;
+            let class = word(constants.checked_add(self.origin.holder)?)?;
+            let mut number = [0; size_of::<u16>()];
+            let is_there = peek::fill(const_method.checked_add(self.origin.number)?, &mut number);
+            is_there.then_some((class, u16::from_ne_bytes(number)))
+        };
+        now != 0 && of_now() == Some((origin.class, origin.number))
     }
 
     /// Whether a method has an id that the JVM has told.
@@ -104,21 +108,16 @@ impl MethodIds {
     pub unsafe fn id(&self, method: usize) -> Option<usize> {
         // SAFETY: the caller's promise.
         let origin = unsafe { self.origin(method) };
-        let kept = match self.source {
-            Source::Learned => None,
+        match self.source {
+            // When a class is unloaded, its words become null, and another class may come to the
+            // same addresses with the same methods.
+            // SAFETY: what was learned is the address of a word, which stays.
+            Source::Learned => {
+                self.learned.id(origin).filter(|&id| unsafe { read::<usize>(id) } != 0)
+            }
             // SAFETY: as above.
             Source::Kept(ids) => unsafe { origin.kept_id(ids) },
-        };
-        let learned = || self.learned.id(origin).filter(|&id| self.leads_to_one(id));
-        kept.or_else(learned)
-    }
-
-    /// Whether an id is still that of a method: when a class is unloaded, its words become null,
-    /// and another class may come to the same addresses with the same methods.
-    #[inline]
-    fn leads_to_one(&self, id: usize) -> bool {
-        // SAFETY: what was learned on these JDKs is the address of a word, which stays.
-        !matches!(self.source, Source::Learned) || unsafe { read::<usize>(id) } != 0
+        }
     }
 
     /// What tells a version of a method from all others, and what the JVM tells of its id from what
@@ -143,7 +142,7 @@ impl MethodIds {
     /// Where the method is from.
     ///
     /// # Safety
-    /// The method is that of a frame of the current thread, or what its id says that it is now.
+    /// The method is that of a frame of the current thread.
     #[inline]
     unsafe fn origin(&self, method: usize) -> Origin {
         let at = self.origin;
@@ -164,8 +163,8 @@ struct Origin {
     method: usize,
     const_method: usize,
     class: usize,
-    /// The method's, in its class. A version that is the current one no more, and has other code,
-    /// has one that no other has.
+    /// The method's, in its class. A version that is the current one no more, and has other code
+    /// than the next, has one that no other has.
     number: u16,
 }
 
@@ -308,13 +307,13 @@ mod tests {
         // SAFETY: all of it is there.
         unsafe {
             assert_eq!(ids.id(earlier), None);
-            ids.learn(id);
-            ids.learn(id);
+            ids.learn(earlier, id);
+            ids.learn(earlier, id);
             assert_eq!((ids.id(earlier), ids.id(now)), (Some(id), None));
             let before = ids.version(earlier);
             // The class was redefined, and this method is as it was.
             (&raw mut word).write_volatile(now);
-            ids.learn(id);
+            ids.learn(now, id);
             assert_eq!((ids.id(earlier), ids.id(now)), (Some(id), Some(id)));
             assert!(ids.is(earlier, id) && ids.is(now, id));
             // What the JVM tells of the id is of the new one.
@@ -342,23 +341,18 @@ mod tests {
         let ids = of_jvm(Source::Learned);
         // SAFETY: all of it is there.
         unsafe {
-            ids.learn_earlier(earlier, id);
+            ids.learn(earlier, id);
             assert_eq!(ids.id(earlier), Some(id));
             // That has another number, and so an id of its own.
-            ids.learn_earlier(obsolete, id);
+            ids.learn(obsolete, id);
             assert_eq!(ids.id(obsolete), None);
         }
-        let ids = of_jvm(Source::Kept(24));
-        let class = [0usize; 4];
-        let constants = [0, 0, at(&class)];
-        let const_method = [4, at(&constants)];
-        let method = [at(&const_method)];
-        // SAFETY: as above; here an id is a number.
-        unsafe {
-            assert_eq!(ids.id(at(&method)), None);
-            ids.learn_earlier(at(&method), 77);
-            assert_eq!(ids.id(at(&method)), Some(77));
-        }
+        // What the id leads to is freed.
+        let freed = 0x10usize;
+        // SAFETY: the word is there, and what it leads to is not read without care.
+        unsafe { ids.learn(obsolete, at(&freed)) };
+        // SAFETY: as above.
+        assert_eq!(unsafe { ids.id(obsolete) }, None);
     }
 
     #[test]
