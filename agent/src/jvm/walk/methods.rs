@@ -111,10 +111,10 @@ impl MethodIds {
         match self.source {
             // When a class is unloaded, its words become null, and another class may come to the
             // same addresses with the same methods.
-            // SAFETY: what was learned is the address of a word, which stays.
-            Source::Learned => {
-                self.learned.id(origin).filter(|&id| unsafe { read::<usize>(id) } != 0)
-            }
+            Source::Learned => self.learned.id(origin).filter(|&id| {
+                // SAFETY: what was learned is the address of a word, which stays.
+                unsafe { read::<usize>(id) != 0 }
+            }),
             // SAFETY: as above.
             Source::Kept(ids) => unsafe { origin.kept_id(ids) },
         }
