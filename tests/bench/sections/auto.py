@@ -108,10 +108,10 @@ def state_of(window, spans):
     begun, ended, on_since, _ = window
     if on_since is None:
         return "off"
-    within = [nth for nth, (start, end, _) in enumerate(spans) if start <= begun and ended <= end]
-    if not within:
+    modes = [mode for start, end, mode in spans if start <= begun and ended <= end]
+    if not modes:
         return None
-    mode = spans[within[0]][2]
+    mode = modes[0]
     was_aimed = any(on_since < start and end <= begun and mode == "aimed"
                     for start, end, mode in spans)
     return "after" if mode == "contention" and was_aimed else mode
