@@ -22,9 +22,11 @@ def picture(title, windows, spans, known):
     def y(ratio):
         return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * ratio / top
 
-    shapes = [rectangle(x(first), x(last), "off", "")]
+    # What was recorded goes on being told while recording is off.
+    on = min((it[0] for it in windows if it[2] is not None), default=last)
+    shapes = [rectangle(x(first), x(on), "off", "off")]
     for start, end, mode in spans:
-        start, end = max(start, first), min(end, last)
+        start, end = max(start, on), min(end, last)
         if start < end:
             shapes.append(rectangle(x(start), x(end), mode, mode))
     points = " ".join(f"{x((begun + ended) / 2):.1f},{y(it.per_cpu_second() / base):.1f}"
@@ -38,10 +40,10 @@ def picture(title, windows, spans, known):
         at = x(first + second * NS)
         shapes.append(f'<text x="{at:.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">'
                       f'{second} s</text>')
-    shapes += [f'<text x="{LEFT + 4}" y="{HEIGHT - BOTTOM - 8 - 16 * nth}">{escape(line)}</text>'
-               for nth, line in enumerate(reversed(known))]
+    shapes += [f'<text x="{LEFT}" y="{HEIGHT + 16 * nth}">{escape(line)}</text>'
+               for nth, line in enumerate(known)]
     body = "\n".join(shapes)
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT + 16 * len(known)}" '
             f'font-family="sans-serif" font-size="12">\n<rect width="100%" height="100%" '
             f'fill="#fff"/>\n<text x="{LEFT}" y="20" font-size="14">{escape(title)}: what a CPU '
             f'second does, over without recording</text>\n{body}\n</svg>\n')

@@ -71,7 +71,7 @@ def said(command, log, *options):
 def known_of(log):
     """What a recording knows of the locks that were traced, in words."""
     locks = said("report", log, "--section", "contended")["sections"]["contended"]["locks"]
-    return [f"{it['lock']['name']}: taken {it['acquisitions']:,} times, held "
+    return [f"{it['lock']['name'] or it['lock']['class']}: taken {it['acquisitions']:,} times, held "
             f"{(it['mean_hold_ns'] or 0) / 1000:.1f} µs on average"
             for it in locks if it["acquisitions"]]
 
