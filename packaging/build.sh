@@ -133,8 +133,8 @@ run_tests() {
     CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$emulated/qemu -L $emulated/root" \
         LD_LIBRARY_PATH=$tools/root/usr/lib/x86_64-linux-gnu \
         nice cargo-zigbuild test --locked --release --target "aarch64-unknown-linux-gnu.$glibc" \
-        -p tyrion-wire -p tyrion-harmless -p tyrion-formats -p tyrion-model -p tyrion-converters \
-        -p tyrion-bytecode \
+        -p tyrion-wire -p tyrion-harmless -p tyrion-stacks -p tyrion-formats -p tyrion-model \
+        -p tyrion-converters -p tyrion-bytecode \
         -- --skip bytes_do_not_depend_on_workers
 }
 

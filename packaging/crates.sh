@@ -13,7 +13,7 @@ set -eu
 
 from=$root/target/dist-crates
 # tyrion, and what it needs of this repository: not the agent, which is built already.
-crates='tyrion tyrion-converters tyrion-formats tyrion-harmless tyrion-model tyrion-options tyrion-page tyrion-report tyrion-whatif tyrion-wire'
+crates='tyrion tyrion-converters tyrion-formats tyrion-harmless tyrion-model tyrion-options tyrion-page tyrion-report tyrion-stacks tyrion-whatif tyrion-wire'
 
 # What is in the repository, and no more.
 copy_sources() {

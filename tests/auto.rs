@@ -298,21 +298,25 @@ fn await_windows(running: &RunningCommand) {
 }
 
 fn nothing_is_traced_without_a_guilty_lock(jdk: &Jdk) {
-    let of_own = check_never_aimed(jdk, "own");
-    assert!(total(&of_own.log, WAITS) > 0);
+    // A lock of which probes would count nothing, and one that has a holder without work.
+    for kind in ["own", "turn"] {
+        let running = check_never_aimed(jdk, kind);
+        assert!(total(&running.log, WAITS) > 0, "{kind}");
+    }
+    // A lock that nobody takes any more.
+    drop(check_never_aimed(jdk, "stuck"));
     let running = check_never_aimed(jdk, "none");
     let told = stdout_of(tyrion().args(["report", "--section", "contended"]).arg(&running.log));
     assert!(!told.contains("taken"), "{told}");
 }
 
-/// Nor for a lock of which probes would count nothing.
 fn check_never_aimed(jdk: &Jdk, kind: &str) -> RunningCommand {
     let running = recorded(jdk, kind, SHORTLY, &[]);
     await_windows(&running);
-    assert_eq!(redefined(&running).get(CLASS), None);
+    assert_eq!(redefined(&running).get(CLASS), None, "{kind}");
     let running = end(running);
-    assert!(modes(&running.log).iter().all(|mode| mode == "contention"));
-    assert_eq!(taken(&running.log), 0);
+    assert!(modes(&running.log).iter().all(|mode| mode == "contention"), "{kind}");
+    assert_eq!(taken(&running.log), 0, "{kind}");
     running
 }
 

@@ -49,7 +49,11 @@ const AGENT: [&[&str]; 9] = [
 /// The crates of the reading side from the bottom up, by folder and package. Those of one
 /// floor do not know each other, but for what the third list names.
 const FLOORS: [&[(&str, &str)]; 6] = [
-    &[("formats/wire", "tyrion-wire"), ("formats/harmless", "tyrion-harmless")],
+    &[
+        ("formats/wire", "tyrion-wire"),
+        ("formats/harmless", "tyrion-harmless"),
+        ("formats/stacks", "tyrion-stacks"),
+    ],
     &[("formats", "tyrion-formats")],
     &[("converters/model", "tyrion-model")],
     &[

@@ -7,12 +7,13 @@
 
 mod certainty;
 mod cost;
+mod holders;
 mod retry;
 
 use super::{hooks, running};
 use crate::{
     clock,
-    jvm::Vm,
+    jvm::{Java, Vm},
     message::{PANICKED, say},
     recorder::{Recorder, Sought, threads::Contending},
     spawn::{NoThread, thread},
@@ -20,6 +21,7 @@ use crate::{
     trace,
 };
 use cost::{Costs, Window};
+use holders::HoldersSeen;
 use retry::Retry;
 use std::{
     collections::BTreeSet,
@@ -41,6 +43,11 @@ const MOST: Duration = Duration::from_millis(50);
 /// stopped, and a thread that waits at that moment has not waited all of the time.
 const PAUSES: u32 = 5;
 const LEAST_SPAN: Duration = Duration::from_millis(100);
+/// Of each lock that costs much, the holder is looked at so many times, if it can be at most so
+/// many moments: often nobody waits.
+const HOLDERS: u32 = 16;
+const MOMENTS: u32 = 200;
+const BETWEEN_MOMENTS: Duration = Duration::from_millis(10);
 /// While nothing can be aimed at.
 const REST: Duration = Duration::from_millis(200);
 /// So many locks are traced at a time.
@@ -104,13 +111,51 @@ impl Watch<'_> {
     fn run(&mut self) {
         while self.may_go_on() {
             let Some(costs) = self.one_window() else { return };
-            let limit_percent = running::auto().percent;
-            let guilty = costs.guilty(limit_percent, &self.known, LOCKS);
+            let guilty = self.guilty(costs);
             // Probes that are left have to go first.
             if !guilty.is_empty() && !running::has_left() {
                 self.aim(&guilty);
             }
         }
+    }
+
+    /// The locks that cost too much, without those that threads take in turns to wait for work:
+    /// of these nobody is kept from anything.
+    fn guilty(&self, mut costs: Costs) -> Vec<cost::Guilty> {
+        loop {
+            let mut guilty = costs.guilty(running::auto().percent, &self.known, LOCKS);
+            let idle = match guilty.is_empty() {
+                true => Vec::new(),
+                false => self.shares_idle(&guilty),
+            };
+            let mut idle = idle.into_iter();
+            let turns: Vec<_> = guilty.extract_if(.., |_| idle.next() == Some(true)).collect();
+            if turns.is_empty() {
+                return guilty;
+            }
+            turns.iter().for_each(|lock| costs.leave_out(lock));
+        }
+    }
+
+    /// Of each lock, whether who has it was mostly seen to wait for work.
+    fn shares_idle(&self, guilty: &[cost::Guilty]) -> Vec<bool> {
+        let Some(contention) = running::contention() else { return Vec::new() };
+        let mut seen = vec![HoldersSeen::default(); guilty.len()];
+        self.vm.with_thread(|env| {
+            // SAFETY: the environment is this thread's, as long as it is attached.
+            let java = unsafe { Java::new(env) };
+            for _ in 0..MOMENTS {
+                let open = seen.iter_mut().zip(guilty).filter(|(it, _)| it.seen < HOLDERS);
+                for (seen, lock) in open {
+                    seen.add(contention.is_holder_idle(java, &lock.numbers));
+                }
+                if seen.iter().all(|it| it.seen >= HOLDERS) || !self.may_go_on() {
+                    break;
+                }
+                std::thread::sleep(BETWEEN_MOMENTS);
+            }
+        });
+        seen.iter().map(HoldersSeen::are_idle).collect()
     }
 
     fn may_go_on(&self) -> bool {
@@ -146,7 +191,10 @@ impl Watch<'_> {
     /// Adds what is waited for at this moment, which is in a part of the window and stands for
     /// some time.
     fn look(&self, costs: &mut Costs, at: (u32, u64)) {
-        for Contending { thread, wait, .. } in self.recorder.threads().contending() {
+        let contending = self.recorder.threads().contending();
+        costs
+            .look(contending.iter().map(|it| (it.thread.java_id, it.wait.start_ns, it.wait.place)));
+        for Contending { thread, wait, .. } in contending {
             if thread.excluded {
                 continue;
             }

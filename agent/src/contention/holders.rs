@@ -28,6 +28,7 @@ use crate::{
 };
 use pace::Pace;
 use std::{
+    collections::BTreeSet,
     ops::RangeInclusive,
     sync::{
         Arc,
@@ -207,21 +208,9 @@ impl Contention {
         stands_for_ns: u64,
     ) {
         let Contending { thread, wait, .. } = waiter;
-        let lock = match wait.kind {
-            WaitKind::Monitor => None,
-            _ => {
-                let thread = self.recorder.thread_object(java, thread.java_id);
-                let lock = (!thread.is_null())
-                    .then(|| java.object_field(thread.get(), self.recorder.fields().park_blocker));
-                java.drop_local(thread);
-                lock
-            }
-        };
+        let lock = self.awaited_lock(java, waiter);
         let at_ns = clock::now_ns();
-        let owner_now = || match &lock {
-            None => self.owner_of_monitor_now(wait.monitor),
-            Some(lock) => self.owner_of_lock_now(java, lock.get()),
-        };
+        let owner_now = || self.owner_now(java, wait, lock.as_ref());
         let taken = |owner_id| self.recorder.threads().get(owner_id)?.taken();
         let owner_id = owner_now();
         let owner = owner_id.filter(|&owner_id| owner_id != thread.java_id);
@@ -251,6 +240,50 @@ impl Contention {
         if let Some(lock) = lock {
             java.drop_local(lock);
         }
+    }
+
+    /// What a thread waits for, unless it is a monitor.
+    fn awaited_lock<'j>(&self, java: Java<'j>, waiter: &Contending) -> Option<Local<'j>> {
+        if waiter.wait.kind == WaitKind::Monitor {
+            return None;
+        }
+        let thread = self.recorder.thread_object(java, waiter.thread.java_id);
+        let lock = (!thread.is_null())
+            .then(|| java.object_field(thread.get(), self.recorder.fields().park_blocker));
+        java.drop_local(thread);
+        lock
+    }
+
+    fn owner_now(&self, java: Java, wait: &PendingWait, lock: Option<&Local<'_>>) -> Option<i64> {
+        match lock {
+            None => self.owner_of_monitor_now(wait.monitor),
+            Some(lock) => self.owner_of_lock_now(java, lock.get()),
+        }
+    }
+
+    /// Whether the holder of a lock waits for work, for which somebody waits at one of these
+    /// places; `None` if that cannot be seen, or must not be asked.
+    pub fn is_holder_idle(&self, java: Java, places: &BTreeSet<u32>) -> Option<bool> {
+        let mut waiters = self.waiters();
+        waiters.retain(|it| places.contains(&it.wait.place));
+        let at = random::number().unwrap_or(0) as usize % waiters.len().max(1);
+        let waiter = waiters.get(at).filter(|_| self.looks())?;
+        let lock = self.awaited_lock(java, waiter);
+        let owner_now = || self.owner_now(java, &waiter.wait, lock.as_ref());
+        let owner_id = owner_now().filter(|&owner_id| owner_id != waiter.thread.java_id);
+        let is_idle = owner_id.and_then(|owner_id| {
+            let owner = self.recorder.thread_object(java, owner_id);
+            let is_idle = (!owner.is_null())
+                .then(|| self.recorder.waits_for_work(java, owner.get()))
+                .flatten()
+                .filter(|_| owner_now() == Some(owner_id));
+            java.drop_local(owner);
+            is_idle
+        });
+        if let Some(lock) = lock {
+            java.drop_local(lock);
+        }
+        is_idle
     }
 
     /// What is waited for has no owner that could be read.

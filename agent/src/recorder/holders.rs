@@ -18,6 +18,7 @@ use tyrion_bytecode::{
     opcode,
 };
 use tyrion_plan::{probe, program::acquisition};
+use tyrion_stacks::Role;
 use tyrion_wire::def::id;
 
 /// What is known of methods is forgotten beyond this many.
@@ -141,6 +142,12 @@ fn steps(body: &Body<'_>) -> Option<Vec<Step>> {
     Some(sites.into_iter().zip(names).map(step).collect())
 }
 
+/// `java.net.Net` of `Ljava/net/Net;`.
+fn class_name(signature: &[u8]) -> String {
+    let inner = signature.strip_prefix(b"L").and_then(|it| it.strip_suffix(b";"));
+    String::from_utf8_lossy(inner.unwrap_or(signature)).replace('/', ".")
+}
+
 /// A stack of a thread that holds a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HolderStack {
@@ -173,6 +180,33 @@ impl Recorder {
         let (above, has_lock) = (taker.unwrap_or(0), taker.is_some());
         let stack = self.stack_of_frames(generation, java, frames, count);
         (stack != id::EMPTY_STACK).then_some(HolderStack { stack, above, has_lock })
+    }
+
+    /// Whether a platform thread, not the current one, waits for work, by the names of its
+    /// innermost methods: those beyond the program's first one tell nothing. `None` if the JVM
+    /// does not tell.
+    pub fn waits_for_work(&self, java: Java, thread: Object<'_>) -> Option<bool> {
+        let none = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
+        let mut frames = vec![none; self.frames_wanted()];
+        let count = self.ti.stack_of(thread, 0, &mut frames).ok().filter(|&count| count != 0)?;
+        let mut names = Vec::new();
+        for frame in &frames[..count] {
+            let name = self.name_of_method(java, frame.method)?;
+            let is_last = tyrion_stacks::role(&name.0, &name.1) == Role::Program;
+            names.push(name);
+            if is_last {
+                break;
+            }
+        }
+        let names: Vec<_> = names.iter().map(|it| (it.0.as_str(), it.1.as_str())).collect();
+        Some(tyrion_stacks::takes_input(&names))
+    }
+
+    /// The names of a method's class, with dots, and its own.
+    fn name_of_method(&self, java: Java, method: jmethodID) -> Option<(String, String)> {
+        let described = self.ti.method(java, method).ok()?;
+        let name = String::from_utf8_lossy(&described.name).into_owned();
+        Some((class_name(&described.class), name))
     }
 
     fn is_of_probe(&self, java: Java, method: jmethodID) -> bool {

@@ -1,16 +1,15 @@
 //! What threads were doing when they were sampled, as people read it.
 
-mod rules;
-
 pub use crate::state::State;
+pub use tyrion_stacks::takes_input;
 
 use crate::{filter::Kinds, java};
-use rules::{Role, Says};
 use std::sync::{
     OnceLock,
     atomic::{AtomicU8, Ordering::Relaxed},
 };
 use tyrion_formats::{Noted, Recording};
+use tyrion_stacks::{Role, Says};
 use tyrion_wire::{
     WaitKind,
     def::id::{CUT_STACK, EMPTY_STACK, UNKNOWN},
@@ -114,7 +113,7 @@ impl<'a> StateReader<'a> {
     /// Whether a thread that ended the wait of another one with this stack only passed on what
     /// both had waited for.
     pub(crate) fn passes_on(&self, stack: u32) -> bool {
-        rules::passes_on(self.roles(self.known(), stack))
+        tyrion_stacks::passes_on(self.roles(self.known(), stack))
     }
 
     /// The stack of a sample, by its id in the log, without the agent's own
@@ -152,7 +151,8 @@ impl<'a> StateReader<'a> {
         let stacks = self.log.definitions().stacks();
         let is_lost =
             stack > CUT_STACK && stacks.get(stack).is_none() && stacks.group(stack).is_none();
-        let says = if is_lost { Says::Nothing } else { rules::read(self.roles(known, stack)) };
+        let says =
+            if is_lost { Says::Nothing } else { tyrion_stacks::read(self.roles(known, stack)) };
         if let Some(cached) = cached {
             cached.store(says as u8, Relaxed);
         }
@@ -169,13 +169,6 @@ impl<'a> StateReader<'a> {
             Some(known.roles.get(frame.method as usize).copied().unwrap_or(Role::Program))
         })
     }
-}
-
-/// Whether a thread waits for what comes in, by the classes and methods of its stack, innermost
-/// first: for work as pools, queues and selectors do, or for a packet.
-pub fn takes_input(frames: &[(&str, &str)]) -> bool {
-    let roles = frames.iter().map(|(class, method)| rules::role(class, method));
-    rules::read(roles) == Says::WaitsForWork || rules::receives(frames)
 }
 
 /// A probe and what it calls have no more frames.
@@ -195,7 +188,7 @@ impl MethodRoles {
             let Some(class) = definitions.classes().get(method.class) else { continue };
             let class = java::class_name(&log.text(class.name));
             if let Some(role) = roles.get_mut(id as usize) {
-                *role = rules::role(&class, &log.text(method.name));
+                *role = tyrion_stacks::role(&class, &log.text(method.name));
             }
         }
         let stacks = (0..definitions.stacks().len()).map(|_| AtomicU8::new(0)).collect();

@@ -17,10 +17,13 @@ from timeline import picture
 
 OPTIONS = "mode=auto,auto-after=5s,auto-for=20s"
 # Seconds without recording, and with it: five to find the locks, twenty to trace them.
-OFF_S, ON_S = 10, 40
+OFF_S, ON_S = 10, 55
 # After recording the JVM may compile again what had probes.
 RESTS_S = 6
-STATES = ("contention", "aimed", "after")
+# For so long it compiles what has changed anew; then states are told apart from that.
+COMPILES_S = 6
+COMPILED = f", without its first {COMPILES_S} s"
+STATES = ("contention", "aimed", "aimed" + COMPILED, "after", "after" + COMPILED)
 NS = 1_000_000_000
 
 
@@ -103,28 +106,29 @@ def beginning(told):
     return time.monotonic_ns() - since_wall_ns
 
 
-def state_of(window, spans):
-    """What was recorded all through a window; None if that changed meanwhile."""
+def states_of(window, spans):
+    """What was recorded all through a window; nothing if that changed meanwhile."""
     begun, ended, on_since, _ = window
     if on_since is None:
-        return "off"
-    modes = [mode for start, end, mode in spans if start <= begun and ended <= end]
-    if not modes:
-        return None
-    mode = modes[0]
+        return ["off"]
+    of_window = [span for span in spans if span[0] <= begun and ended <= span[1]]
+    if not of_window:
+        return []
+    start, _, mode = of_window[0]
     was_aimed = any(on_since < start and end <= begun and mode == "aimed"
                     for start, end, mode in spans)
-    return "after" if mode == "contention" and was_aimed else mode
+    state = "after" if mode == "contention" and was_aimed else mode
+    return [state, state + COMPILED] if begun - start >= COMPILES_S * NS else [state]
 
 
 def ratios_of(windows, spans):
     """By state, what a CPU second does over without recording, and for how many seconds."""
     sums = {}
     for window in windows:
-        state = state_of(window, spans)
-        count, cpu_ns, wall_ns = sums.get(state, (0, 0, 0))
-        done = window[3]
-        sums[state] = (count + done.count, cpu_ns + done.cpu_ns, wall_ns + done.wall_ns)
+        for state in states_of(window, spans):
+            count, cpu_ns, wall_ns = sums.get(state, (0, 0, 0))
+            done = window[3]
+            sums[state] = (count + done.count, cpu_ns + done.cpu_ns, wall_ns + done.wall_ns)
     count, cpu_ns, _ = sums["off"]
     base = count / cpu_ns
     return {state: (count / cpu_ns / base, wall_ns / NS)

@@ -37,10 +37,20 @@ pub struct Guilty {
     pub name: String,
     /// What code calls it.
     pub names: BTreeSet<CodeName>,
-    /// Where threads have waited for it.
+    /// Where threads have waited for it, and the numbers of these places.
     pub places: Vec<Place>,
+    pub numbers: BTreeSet<u32>,
     cost_ns: u64,
     parts: u32,
+    ended: u64,
+}
+
+impl Guilty {
+    /// Whether threads have waited for it in most of the window, and there is something to
+    /// count: a lock that is never given back is not taken.
+    fn goes_on(&self) -> bool {
+        self.parts.count_ones() >= LEAST_PARTS && self.ended != 0
+    }
 }
 
 /// What is known of one place.
@@ -50,6 +60,8 @@ struct At {
     cost_ns: u64,
     /// A bit for each part of the window in which threads were seen to wait.
     parts: u32,
+    /// How many waits were seen to end.
+    ended: u64,
 }
 
 /// What waits have cost in a window.
@@ -58,6 +70,8 @@ pub struct Costs {
     places: BTreeMap<u32, At>,
     /// One place at which each lock was waited for, by the lock's id.
     of_lock: HashMap<u32, u32>,
+    /// Since when and where each thread was waiting at the last look, by its Java id.
+    waiting: HashMap<i64, (u64, u32)>,
     /// Pairs of places that take the same lock.
     same: BTreeSet<(u32, u32)>,
     all_ns: u64,
@@ -77,7 +91,8 @@ impl Costs {
         self.all_ns = self.all_ns.saturating_add(span_ns);
         let Some(place) = place else { return };
         let Some(name) = CodeName::of(&place.class, &place.taken) else { return };
-        let at = self.places.entry(number).or_insert(At { place, name, cost_ns: 0, parts: 0 });
+        let new = At { place, name, cost_ns: 0, parts: 0, ended: 0 };
+        let at = self.places.entry(number).or_insert(new);
         at.cost_ns = at.cost_ns.saturating_add(span_ns);
         at.parts |= 1 << part.min(PARTS - 1);
         if lock != id::UNKNOWN {
@@ -86,6 +101,24 @@ impl Costs {
                 self.same.insert((first, number));
             }
         }
+    }
+
+    /// Which threads wait at this moment, by their Java ids, since when, and at which places: the
+    /// waits of the last look that are not among them have ended.
+    pub fn look(&mut self, contending: impl Iterator<Item = (i64, u64, u32)>) {
+        let waiting: HashMap<i64, (u64, u32)> =
+            contending.map(|(thread, start_ns, place)| (thread, (start_ns, place))).collect();
+        for (thread, wait) in std::mem::take(&mut self.waiting) {
+            let at = self.places.get_mut(&wait.1).filter(|_| waiting.get(&thread) != Some(&wait));
+            at.into_iter().for_each(|at| at.ended += 1);
+        }
+        self.waiting = waiting;
+    }
+
+    /// Waits for a lock have cost nothing.
+    pub fn leave_out(&mut self, lock: &Guilty) {
+        self.all_ns = self.all_ns.saturating_sub(lock.cost_ns);
+        self.places.retain(|number, _| !lock.numbers.contains(number));
     }
 
     /// The window is over.
@@ -104,8 +137,7 @@ impl Costs {
         most: usize,
     ) -> Vec<Guilty> {
         let mut locks = self.locks();
-        locks.retain(|lock| lock.names.is_disjoint(known));
-        locks.retain(|lock| lock.parts.count_ones() >= LEAST_PARTS);
+        locks.retain(|lock| lock.goes_on() && lock.names.is_disjoint(known));
         let cost_ns = locks.iter().fold(0, |sum: u64, lock| sum.saturating_add(lock.cost_ns));
         let busy_ns = self.cpu_ns.saturating_add(self.all_ns).max(self.length_ns);
         let limit_ns = u128::from(busy_ns) * u128::from(limit_percent);
@@ -138,13 +170,17 @@ impl Costs {
                 name: at.name.to_string(),
                 names: BTreeSet::new(),
                 places: Vec::new(),
+                numbers: BTreeSet::new(),
                 cost_ns: 0,
                 parts: 0,
+                ended: 0,
             });
             lock.names.insert(at.name.clone());
             lock.places.push(at.place.clone());
+            lock.numbers.insert(*number);
             lock.cost_ns = lock.cost_ns.saturating_add(at.cost_ns);
             lock.parts |= at.parts;
+            lock.ended = lock.ended.saturating_add(at.ended);
         }
         locks.into_values().collect()
     }
@@ -179,8 +215,9 @@ mod tests {
     fn costs(waits: &[(&str, u32, u32, u64)], cpu_ms: u64, length_ms: u64) -> Costs {
         let mut costs = Costs::default();
         for &(name, number, lock, ms) in waits {
-            // A fifth in each part.
+            // A wait in each part, of a fifth of it.
             for part in 0..PARTS {
+                costs.look([(1, u64::from(part), number)].into_iter());
                 costs.add(place(name), (number, lock), (part, ms * MS / u64::from(PARTS)));
             }
         }
@@ -210,17 +247,36 @@ mod tests {
 
     #[test]
     fn what_is_over_at_once_is_not_guilty() {
-        let cost_in = |parts: &[u32]| {
+        let cost_in = |parts: &[u32], wait_of: fn(u32) -> u32| {
             let mut costs = Costs::default();
             for &part in parts {
+                costs.look([(1, wait_of(part).into(), 1)].into_iter());
                 costs.add(place("a/Cache.one"), (1, 1), (part, 100 * MS));
             }
             let window = |ms: u64| Window { mono_ns: ms * MS, cpu_ns: ms * MS };
             costs.end(&window(0), &window(1000));
             names(&costs, 5, &BTreeSet::new())
         };
-        assert!(cost_in(&[0, 0, 1, 1, 1]).is_empty());
-        assert_eq!(cost_in(&[0, 1, 4]), ["a.Cache.one"]);
+        assert!(cost_in(&[0, 0, 1, 1, 1], |part| part).is_empty());
+        assert_eq!(cost_in(&[0, 1, 4], |part| part), ["a.Cache.one"]);
+        // One wait that does not end: the lock is not taken.
+        assert!(cost_in(&[0, 1, 2, 3, 4], |_| 7).is_empty());
+    }
+
+    #[test]
+    fn what_is_left_out_costs_nothing() {
+        let none = BTreeSet::new();
+        let waits = [("a/Server.turn", 1, 1, 5000), ("a/Cache.one", 2, 2, 50)];
+        for (cpu_ms, expected) in [(950, &["a.Cache.one"][..]), (951, &[])] {
+            let mut costs = costs(&waits, cpu_ms, 100);
+            let guilty = costs.guilty(5, &none, LOCKS);
+            assert_eq!(
+                guilty.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(),
+                ["a.Server.turn"]
+            );
+            costs.leave_out(&guilty[0]);
+            assert_eq!(names(&costs, 5, &none), expected, "of {cpu_ms} ms");
+        }
     }
 
     #[test]

@@ -6,6 +6,9 @@ import java.io.RandomAccessFile;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.StampedLock;
@@ -15,7 +18,8 @@ import tyrion.support.Json;
 /**
  * {@code guilty FOLDER KIND}: threads rage for one lock, and take locks of their own beside; with
  * KIND {@code none} only those, with {@code own} a lock of which trace mode does not count
- * acquisitions. Does what files in the folder say by their names, removes them, and
+ * acquisitions, with {@code turn} one that they take in turns to wait for work, and with
+ * {@code stuck} one that is not given back. Does what files in the folder say by their names, removes them, and
  * prints the names:
  *
  * <ul>
@@ -36,11 +40,13 @@ final class Guilty implements Scenario {
     private static final int THREADS = 4;
     private static final int TIMES = 1000;
     private static final long HELD_NS = 100_000;
+    private static final long TURN_MS = 20;
 
     private final Object hot = new Object();
     private final ReentrantLock hotLock = new ReentrantLock();
     private final StampedLock hotStamped = new StampedLock();
     private final Mutex ownLock = new Mutex();
+    private final BlockingQueue<Object> work = new LinkedBlockingQueue<>();
     private final AtomicInteger resting = new AtomicInteger();
     private Object[] ballast;
     private RandomAccessFile filled;
@@ -180,6 +186,18 @@ final class Guilty implements Scenario {
                     ownLock.unlock();
                 }
                 break;
+            case "turn":
+                synchronized (hot) {
+                    awaitWork();
+                }
+                break;
+            case "stuck":
+                synchronized (hot) {
+                    while (!ends) {
+                        Threads.sleepMillis(1);
+                    }
+                }
+                break;
             case "stamped":
                 long stamp = hotStamped.writeLock();
                 try {
@@ -190,6 +208,14 @@ final class Guilty implements Scenario {
                 break;
             default:
                 hold(heldNs);
+        }
+    }
+
+    private void awaitWork() {
+        try {
+            work.poll(TURN_MS, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
         }
     }
 

@@ -199,6 +199,20 @@ struct Holds {
     histogram: [u64; BUCKETS],
 }
 
+impl Default for Holds {
+    fn default() -> Holds {
+        Holds {
+            acquisitions: 0,
+            acquisitions_error: 0,
+            hold_ns: 0,
+            measured: 0,
+            longest_ns: 0,
+            error: estimate::Error::default(),
+            histogram: [0; BUCKETS],
+        }
+    }
+}
+
 /// Finds the lock, if any wait has ended.
 pub(super) fn find(findings: &Findings<'_>, machine: &Machine) -> Option<GuiltyLock> {
     let (group, all_ns) = worst(findings)?;
@@ -295,15 +309,7 @@ fn waits(findings: &Findings<'_>, group: u32) -> GroupWaits {
 
 /// Those that were measured, if any were.
 fn holds(findings: &Findings<'_>, group: u32) -> Option<Holds> {
-    let mut holds = Holds {
-        acquisitions: 0,
-        acquisitions_error: 0,
-        hold_ns: 0,
-        measured: 0,
-        longest_ns: 0,
-        error: estimate::Error::default(),
-        histogram: [0; BUCKETS],
-    };
+    let mut holds = Holds::default();
     let sections = &findings.profile().sections;
     for row in sections.iter().filter(|row| findings.groups.of(row.lock) == group) {
         for (sum, more) in [
@@ -468,6 +474,11 @@ impl GuiltyLock {
         let own = hottest(there.filter_map(|(_, it)| own(it))).map(|(own, _)| own);
         self.meanwhile_own = own.filter(|own| *own != frame).unwrap_or_default();
         (self.meanwhile, self.meanwhile_share) = (frame, share(ns, all_ns));
+    }
+
+    /// Whether it is held most of the time, or each of several objects is on average.
+    fn is_held_mostly(&self) -> bool {
+        self.utilisation_share.is_some_and(|all| all >= MOST * self.objects.max(1) as f64)
     }
 
     fn add_holds(&mut self, holds: &Holds, traced_ns: u64) {

@@ -60,6 +60,11 @@ impl Machine {
         Machine { processors, cpu_ns, recorded_ns, ..Machine::default() }
     }
 
+    /// For how long it was recorded, in ns.
+    pub(super) fn recorded_ns(&self) -> u64 {
+        self.recorded_ns
+    }
+
     /// How many processors it kept busy on average.
     pub(super) fn cores(&self) -> Option<f64> {
         let cpu_ns = self.cpu_ns.filter(|_| self.recorded_ns != 0)?;

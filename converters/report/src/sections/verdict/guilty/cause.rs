@@ -43,17 +43,27 @@ pub(super) fn of(
     let (wait_ns, queue) = (lock.mean_wait_ns as f64, lock.waiting_threads.max(1) as f64);
     let met_ns = Moments::of(&holds.histogram).met_ns();
     // More threads would have waited at the same time than there are.
-    let is_impossible = lock.wait_ns as f64 > TIMES * queue * holds.hold_ns as f64;
+    let is_impossible = waited_in_traced_ns(lock, machine) > TIMES * queue * holds.hold_ns as f64;
+    let of_holds = if hold_ns < SHORT_HOLD_NS { Cause::ManyAcquisitions } else { Cause::LongHolds };
     if wait_ns <= TIMES * queue * hold_ns && !is_impossible {
-        return if hold_ns < SHORT_HOLD_NS { Cause::ManyAcquisitions } else { Cause::LongHolds };
+        return of_holds;
     }
     if machine.is_short_of_processors() || machine.is_crowded() {
         Cause::OwnerNotRunning
     } else if wait_ns <= TIMES * met_ns && met_ns >= MUCH_LONGER * hold_ns {
         Cause::RareLongHolds
+    } else if lock.is_held_mostly() {
+        // Who has it takes it again before those who wait.
+        of_holds
     } else {
         Cause::HandOver
     }
+}
+
+/// The waits while holds were measured, ns: all of them, unless that was for a while.
+fn waited_in_traced_ns(lock: &GuiltyLock, machine: &Machine) -> f64 {
+    let traced_ns = lock.traced_ns.unwrap_or(machine.recorded_ns());
+    lock.wait_ns as f64 * share(traced_ns, machine.recorded_ns()).min(1.0)
 }
 
 /// The sites of a group's locks: the number of the log, the log, and the site.
@@ -83,4 +93,46 @@ pub(super) fn is_unanswered(findings: &Findings<'_>, group: u32) -> bool {
 pub(super) fn is_fair(findings: &Findings<'_>, group: u32) -> bool {
     let mut sites = sites(findings, group);
     sites.any(|(_, log, _, site)| Names(log).lock_class(site.lock).ends_with("$FairSync"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    const S: u64 = 1000 * MS;
+
+    /// Of a lock that eight threads wait for, in an hour on processors that are not busy.
+    fn cause(lock: GuiltyLock, acquisitions: u64, hold_ns: u64) -> Cause {
+        let lock = GuiltyLock { waiting_threads: 8, ..lock };
+        let holds = Holds { acquisitions, hold_ns: acquisitions * hold_ns, ..Holds::default() };
+        of(&lock, WaitKind::Lock, Some(&holds), &Machine::with(2, S, 3600 * S))
+    }
+
+    #[test]
+    fn holds_that_were_measured_for_a_while_explain_the_waits_of_that_time() {
+        let lock = |traced_ns| GuiltyLock {
+            mean_wait_ns: 60 * MS,
+            wait_ns: 7 * 3600 * S,
+            traced_ns,
+            ..GuiltyLock::default()
+        };
+        assert_eq!(cause(lock(Some(10 * S)), 400, 20 * MS), Cause::LongHolds);
+        assert_eq!(cause(lock(None), 400, 20 * MS), Cause::HandOver, "they were all");
+    }
+
+    #[test]
+    fn a_lock_that_is_held_mostly_is_handed_over_fast() {
+        let lock = |utilisation: f64, objects| GuiltyLock {
+            mean_wait_ns: 700 * MS,
+            wait_ns: 3600 * S,
+            utilisation_share: Some(utilisation),
+            objects,
+            ..GuiltyLock::default()
+        };
+        assert_eq!(cause(lock(0.9, 1), 160_000, 20 * MS), Cause::LongHolds);
+        assert_eq!(cause(lock(0.9, 1), 160_000_000, 20_000), Cause::ManyAcquisitions);
+        assert_eq!(cause(lock(0.4, 1), 160_000, 20 * MS), Cause::HandOver);
+        assert_eq!(cause(lock(0.9, 2), 160_000, 20 * MS), Cause::HandOver, "each is held less");
+    }
 }

@@ -10,11 +10,11 @@
 //! no idleness: a `CompletableFuture`, a `CountDownLatch`, a `Condition` of its
 //! own, `Thread.sleep`.
 
-use crate::names::is_jdk;
+use crate::jdk::is_jdk;
 
 /// What the frames of a method say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub enum Role {
     /// The program's: nothing further out says anything.
     Program,
     /// The JDK's, and says nothing.
@@ -43,7 +43,7 @@ pub(super) enum Role {
 
 /// What a stack says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Says {
+pub enum Says {
     /// Nothing.
     Nothing = 1,
     /// It has no frames.
@@ -61,7 +61,7 @@ impl Says {
         [Says::Nothing, Says::NoFrames, Says::WaitsForWork, Says::WaitsForLock, Says::Starts];
 
     /// What has this code; nothing has 0.
-    pub(super) fn from_code(code: u8) -> Option<Says> {
+    pub fn from_code(code: u8) -> Option<Says> {
         Says::ALL.into_iter().find(|says| *says as u8 == code)
     }
 }
@@ -70,7 +70,7 @@ impl Says {
 const MAX_FRAMES: usize = 64;
 
 /// What a stack says whose frames have these roles, innermost first.
-pub(super) fn read(roles: impl Iterator<Item = Role>) -> Says {
+pub fn read(roles: impl Iterator<Item = Role>) -> Says {
     let mut roles = roles.take(MAX_FRAMES).peekable();
     match roles.peek() {
         None => return Says::NoFrames,
@@ -105,20 +105,26 @@ pub(super) fn read(roles: impl Iterator<Item = Role>) -> Says {
 /// Whether a thread with such a stack, whose frames have these roles, innermost first, has just
 /// got what it waited for, and only passes on what others wait for, too: it takes from a queue,
 /// or gets a permit, where more is left. That tells nothing of who has provided it.
-pub(super) fn passes_on(roles: impl Iterator<Item = Role>) -> bool {
+pub fn passes_on(roles: impl Iterator<Item = Role>) -> bool {
     let of_jdk = roles.take(MAX_FRAMES).take_while(|role| *role != Role::Program);
     of_jdk.into_iter().any(|role| matches!(role, Role::Acquires | Role::WaitsForWork))
 }
 
-/// Whether a thread waits for a packet of anybody, by the classes and methods of its stack,
-/// innermost first.
-pub(super) fn receives(frames: &[(&str, &str)]) -> bool {
+/// Whether a thread waits for what comes in, by the classes and methods of its stack, innermost
+/// first: for work as pools, queues and selectors do, or for a packet.
+pub fn takes_input(frames: &[(&str, &str)]) -> bool {
+    let roles = frames.iter().map(|(class, method)| role(class, method));
+    read(roles) == Says::WaitsForWork || receives(frames)
+}
+
+/// Whether it waits for a packet of anybody.
+fn receives(frames: &[(&str, &str)]) -> bool {
     let mut of_jdk = frames.iter().take(MAX_FRAMES).take_while(|(class, _)| is_jdk(class));
     of_jdk.any(|(class, method)| class.contains(".Datagram") && method.starts_with("receive"))
 }
 
 /// The role of a method, by the names of its class, with dots, and its own.
-pub(super) fn role(class: &str, method: &str) -> Role {
+pub fn role(class: &str, method: &str) -> Role {
     let waits_for_work =
         |(of, methods): &&(&str, &[&str])| *of == class && methods.contains(&method);
     if WAITS_FOR_WORK.iter().any(|rule| waits_for_work(&rule)) || POLLS.contains(&method) {
