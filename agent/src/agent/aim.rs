@@ -15,12 +15,15 @@ use crate::{
     clock,
     jvm::{Java, Vm},
     message::{PANICKED, say},
-    recorder::{Recorder, Sought, threads::Contending},
+    recorder::{
+        Recorder, Sought,
+        threads::{Contending, PendingWait},
+    },
     spawn::{NoThread, thread},
     sync::lock,
     trace,
 };
-use cost::{Costs, Window};
+use cost::{Costs, Waiter, Window};
 use holders::HoldersSeen;
 use retry::Retry;
 use std::{
@@ -190,22 +193,20 @@ impl Watch<'_> {
 
     /// Adds what is waited for at this moment, which is in a part of the window and stands for
     /// some time.
-    fn look(&self, costs: &mut Costs, at: (u32, u64)) {
-        let contending = self.recorder.threads().contending();
-        costs
-            .look(contending.iter().map(|it| (it.thread.java_id, it.wait.start_ns, it.wait.place)));
-        for Contending { thread, wait, .. } in contending {
-            if thread.excluded {
-                continue;
-            }
+    fn look(&self, costs: &mut Costs, at: (usize, u64)) {
+        let mut contending = self.recorder.threads().contending();
+        contending.retain(|it| !it.thread.excluded);
+        let waiters = contending.iter().map(|Contending { thread, wait, .. }| {
+            let &PendingWait { start_ns, place, lock, .. } = wait;
             // One that is not known can be guilty, but not be traced.
             let is_counted = match wait.kind {
                 WaitKind::Monitor => true,
-                kind => kind.has_owner() && !self.recorder.is_uncounted(wait.lock),
+                kind => kind.has_owner() && !self.recorder.is_uncounted(lock),
             };
-            let place = is_counted.then(|| self.place(wait.place)).flatten();
-            costs.add(place, (wait.place, wait.lock), at);
-        }
+            let of_lock = is_counted.then(|| self.place(place)).flatten();
+            (Waiter { thread: thread.java_id, start_ns, place, lock }, of_lock)
+        });
+        costs.look(waiters, at);
     }
 
     fn place(&self, number: u32) -> Option<Place> {
@@ -281,9 +282,9 @@ impl Watch<'_> {
 }
 
 /// In which part of a window a moment is, so long after it began.
-fn part_of(passed_ns: u64, window_ns: u64) -> u32 {
-    let part = u128::from(passed_ns) * u128::from(cost::PARTS) / u128::from(window_ns.max(1));
-    part.min(u128::from(cost::PARTS - 1)) as u32
+fn part_of(passed_ns: u64, window_ns: u64) -> usize {
+    let part = u128::from(passed_ns) * cost::PARTS as u128 / u128::from(window_ns.max(1));
+    part.min(cost::PARTS as u128 - 1) as usize
 }
 
 /// How long what one look has seen lasts, in ns.

@@ -11,10 +11,26 @@ use tyrion_wire::def::id;
 /// Locks that cost less than this share of what all cost are not guilty.
 const LEAST_SHARE: u64 = 10;
 
-/// A window has so many parts, and a lock that is not waited for in most of them is not guilty:
-/// when a program starts, threads wait for each other for a moment, and never again.
-pub const PARTS: u32 = 5;
-const LEAST_PARTS: u32 = 3;
+/// A window has so many parts, an odd number, and a lock costs what it does in the middle one of
+/// these, ordered by what it costs: when a program starts, threads wait for each other for a
+/// moment, and never again.
+pub const PARTS: usize = 5;
+/// What has lasted for so many parts and goes on counts nothing: the lock may never be given
+/// back, and if nobody takes it, there is nothing to trace.
+const STUCK_PARTS: u64 = 3;
+
+type Parts = [u64; PARTS];
+
+/// What it costs in a window in which each part is as the middle one, ns.
+fn usual(parts: &Parts) -> u64 {
+    let mut parts = *parts;
+    parts.sort_unstable();
+    parts[PARTS / 2].saturating_mul(PARTS as u64)
+}
+
+fn add_parts(sums: &mut Parts, more: &Parts) {
+    sums.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.saturating_add(*more));
+}
 
 /// A moment.
 pub struct Window {
@@ -41,27 +57,34 @@ pub struct Guilty {
     pub places: Vec<Place>,
     pub numbers: BTreeSet<u32>,
     cost_ns: u64,
-    parts: u32,
-    ended: u64,
-}
-
-impl Guilty {
-    /// Whether threads have waited for it in most of the window, and there is something to
-    /// count: a lock that is never given back is not taken.
-    fn goes_on(&self) -> bool {
-        self.parts.count_ones() >= LEAST_PARTS && self.ended != 0
-    }
+    parts: Parts,
 }
 
 /// What is known of one place.
 struct At {
     place: Place,
     name: CodeName,
-    cost_ns: u64,
-    /// A bit for each part of the window in which threads were seen to wait.
-    parts: u32,
-    /// How many waits were seen to end.
-    ended: u64,
+    parts: Parts,
+}
+
+/// Who waits at a moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiter {
+    /// The thread, by its Java id.
+    pub thread: i64,
+    /// Since when, monotonic ns.
+    pub start_ns: u64,
+    /// The number of the place where it takes the lock.
+    pub place: u32,
+    /// The lock, by its id in the log.
+    pub lock: u32,
+}
+
+/// A wait that goes on.
+struct Waiting {
+    start_ns: u64,
+    place: u32,
+    parts: Parts,
 }
 
 /// What waits have cost in a window.
@@ -70,8 +93,8 @@ pub struct Costs {
     places: BTreeMap<u32, At>,
     /// One place at which each lock was waited for, by the lock's id.
     of_lock: HashMap<u32, u32>,
-    /// Since when and where each thread was waiting at the last look, by its Java id.
-    waiting: HashMap<i64, (u64, u32)>,
+    /// The waits of the last look, by thread.
+    waiting: HashMap<i64, Waiting>,
     /// Pairs of places that take the same lock.
     same: BTreeSet<(u32, u32)>,
     all_ns: u64,
@@ -80,56 +103,76 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// Adds the wait of one thread, for a lock with this id at the place of this number, in a part
-    /// of the window.
-    pub fn add(
+    /// Adds who waits at this moment, and at which places, if locks are traced there. The moment is
+    /// in a part of the window, and stands for so long, ns. Those who waited at the last one and
+    /// are not among them have what they waited for.
+    pub fn look(
         &mut self,
-        place: Option<Place>,
-        (number, lock): (u32, u32),
-        (part, span_ns): (u32, u64),
+        waiters: impl Iterator<Item = (Waiter, Option<Place>)>,
+        (part, span_ns): (usize, u64),
     ) {
-        self.all_ns = self.all_ns.saturating_add(span_ns);
-        let Some(place) = place else { return };
-        let Some(name) = CodeName::of(&place.class, &place.taken) else { return };
-        let new = At { place, name, cost_ns: 0, parts: 0, ended: 0 };
-        let at = self.places.entry(number).or_insert(new);
-        at.cost_ns = at.cost_ns.saturating_add(span_ns);
-        at.parts |= 1 << part.min(PARTS - 1);
+        let mut before = std::mem::take(&mut self.waiting);
+        for (waiter, place) in waiters {
+            self.all_ns = self.all_ns.saturating_add(span_ns);
+            if !self.knows(&waiter, place) {
+                continue;
+            }
+            let Waiter { thread, start_ns, place, .. } = waiter;
+            let mut parts = [0; PARTS];
+            match before.remove(&thread) {
+                Some(it) if (it.start_ns, it.place) == (start_ns, place) => parts = it.parts,
+                Some(ended) => self.count(&ended),
+                None => {}
+            }
+            let of_part = &mut parts[part.min(PARTS - 1)];
+            *of_part = of_part.saturating_add(span_ns);
+            self.waiting.insert(thread, Waiting { start_ns, place, parts });
+        }
+        before.values().for_each(|ended| self.count(ended));
+    }
+
+    /// Whether locks are traced where somebody waits; notes the place, and the lock.
+    fn knows(&mut self, waiter: &Waiter, place: Option<Place>) -> bool {
+        let Some(place) = place else { return false };
+        let Some(name) = CodeName::of(&place.class, &place.taken) else { return false };
+        let &Waiter { place: number, lock, .. } = waiter;
+        self.places.entry(number).or_insert(At { place, name, parts: [0; PARTS] });
         if lock != id::UNKNOWN {
             let first = *self.of_lock.entry(lock).or_insert(number);
             if first != number {
                 self.same.insert((first, number));
             }
         }
+        true
     }
 
-    /// Which threads wait at this moment, by their Java ids, since when, and at which places: the
-    /// waits of the last look that are not among them have ended.
-    pub fn look(&mut self, contending: impl Iterator<Item = (i64, u64, u32)>) {
-        let waiting: HashMap<i64, (u64, u32)> =
-            contending.map(|(thread, start_ns, place)| (thread, (start_ns, place))).collect();
-        for (thread, wait) in std::mem::take(&mut self.waiting) {
-            let at = self.places.get_mut(&wait.1).filter(|_| waiting.get(&thread) != Some(&wait));
-            at.into_iter().for_each(|at| at.ended += 1);
+    fn count(&mut self, wait: &Waiting) {
+        if let Some(at) = self.places.get_mut(&wait.place) {
+            add_parts(&mut at.parts, &wait.parts);
         }
-        self.waiting = waiting;
-    }
-
-    /// Waits for a lock have cost nothing.
-    pub fn leave_out(&mut self, lock: &Guilty) {
-        self.all_ns = self.all_ns.saturating_sub(lock.cost_ns);
-        self.places.retain(|number, _| !lock.numbers.contains(number));
     }
 
     /// The window is over.
     pub fn end(&mut self, begun: &Window, ended: &Window) {
         self.length_ns = ended.mono_ns.saturating_sub(begun.mono_ns);
         self.cpu_ns = ended.cpu_ns.saturating_sub(begun.cpu_ns);
+        let stuck_ns = self.length_ns / PARTS as u64 * STUCK_PARTS;
+        for wait in std::mem::take(&mut self.waiting).values() {
+            if ended.mono_ns.saturating_sub(wait.start_ns) < stuck_ns {
+                self.count(wait);
+            }
+        }
     }
 
-    /// The locks that cost most, at most so many, if those that are not known yet, and were waited
-    /// for in most of the window, cost more than so many percent of the time in which the program
-    /// was busy.
+    /// Waits for a lock have cost nothing.
+    pub fn leave_out(&mut self, lock: &Guilty) {
+        let all_ns = lock.parts.iter().fold(0, |sum: u64, part| sum.saturating_add(*part));
+        self.all_ns = self.all_ns.saturating_sub(all_ns);
+        self.places.retain(|number, _| !lock.numbers.contains(number));
+    }
+
+    /// The locks that cost most, at most so many, if those that are not known yet cost more than
+    /// so many percent of the time in which the program was busy.
     pub fn guilty(
         &self,
         limit_percent: u32,
@@ -137,7 +180,7 @@ impl Costs {
         most: usize,
     ) -> Vec<Guilty> {
         let mut locks = self.locks();
-        locks.retain(|lock| lock.goes_on() && lock.names.is_disjoint(known));
+        locks.retain(|lock| lock.names.is_disjoint(known));
         let cost_ns = locks.iter().fold(0, |sum: u64, lock| sum.saturating_add(lock.cost_ns));
         let busy_ns = self.cpu_ns.saturating_add(self.all_ns).max(self.length_ns);
         let limit_ns = u128::from(busy_ns) * u128::from(limit_percent);
@@ -172,15 +215,13 @@ impl Costs {
                 places: Vec::new(),
                 numbers: BTreeSet::new(),
                 cost_ns: 0,
-                parts: 0,
-                ended: 0,
+                parts: [0; PARTS],
             });
             lock.names.insert(at.name.clone());
             lock.places.push(at.place.clone());
             lock.numbers.insert(*number);
-            lock.cost_ns = lock.cost_ns.saturating_add(at.cost_ns);
-            lock.parts |= at.parts;
-            lock.ended = lock.ended.saturating_add(at.ended);
+            add_parts(&mut lock.parts, &at.parts);
+            lock.cost_ns = usual(&lock.parts);
         }
         locks.into_values().collect()
     }
@@ -212,18 +253,26 @@ mod tests {
         })
     }
 
+    fn waiter(thread: i64, start_ms: u64, place: u32, lock: u32) -> Waiter {
+        Waiter { thread, start_ns: start_ms * MS, place, lock }
+    }
+
+    /// Each a wait in each part, of a fifth of the time.
     fn costs(waits: &[(&str, u32, u32, u64)], cpu_ms: u64, length_ms: u64) -> Costs {
         let mut costs = Costs::default();
-        for &(name, number, lock, ms) in waits {
-            // A wait in each part, of a fifth of it.
-            for part in 0..PARTS {
-                costs.look([(1, u64::from(part), number)].into_iter());
-                costs.add(place(name), (number, lock), (part, ms * MS / u64::from(PARTS)));
+        for part in 0..PARTS {
+            let start_ms = length_ms * part as u64 / PARTS as u64;
+            for (nth, &(name, number, lock, ms)) in waits.iter().enumerate() {
+                let waiter = waiter(nth as i64, start_ms, number, lock);
+                costs.look([(waiter, place(name))].into_iter(), (part, ms * MS / PARTS as u64));
             }
         }
-        let window = |ms: u64, cpu_ms: u64| Window { mono_ns: ms * MS, cpu_ns: cpu_ms * MS };
         costs.end(&window(0, 0), &window(length_ms, cpu_ms));
         costs
+    }
+
+    fn window(ms: u64, cpu_ms: u64) -> Window {
+        Window { mono_ns: ms * MS, cpu_ns: cpu_ms * MS }
     }
 
     fn names(costs: &Costs, percent: u32, known: &BTreeSet<CodeName>) -> Vec<String> {
@@ -241,26 +290,37 @@ mod tests {
         assert!(names(&costs(&[], 0, 100), 5, &none).is_empty());
         // What cannot be traced costs, too.
         let mut unknown = costs(&waits, 900, 100);
-        unknown.add(None, (0, 7), (0, 60 * MS));
+        unknown.look([(waiter(9, 0, 0, 7), None)].into_iter(), (0, 60 * MS));
         assert!(names(&unknown, 5, &none).is_empty());
+    }
+
+    /// In 1000 ms of one thread's time, in which somebody waits for this long in each part.
+    fn guilty_in(parts: &[u64], start_ms: fn(u64) -> u64) -> Vec<String> {
+        let mut costs = Costs::default();
+        for (part, &ms) in parts.iter().enumerate().filter(|(_, ms)| **ms != 0) {
+            let waiter = waiter(1, start_ms(200 * part as u64), 1, 1);
+            costs.look([(waiter, place("a/Cache.one"))].into_iter(), (part, ms * MS));
+        }
+        costs.end(&window(0, 0), &window(1000, 0));
+        names(&costs, 5, &BTreeSet::new())
     }
 
     #[test]
     fn what_is_over_at_once_is_not_guilty() {
-        let cost_in = |parts: &[u32], wait_of: fn(u32) -> u32| {
-            let mut costs = Costs::default();
-            for &part in parts {
-                costs.look([(1, wait_of(part).into(), 1)].into_iter());
-                costs.add(place("a/Cache.one"), (1, 1), (part, 100 * MS));
-            }
-            let window = |ms: u64| Window { mono_ns: ms * MS, cpu_ns: ms * MS };
-            costs.end(&window(0), &window(1000));
-            names(&costs, 5, &BTreeSet::new())
-        };
-        assert!(cost_in(&[0, 0, 1, 1, 1], |part| part).is_empty());
-        assert_eq!(cost_in(&[0, 1, 4], |part| part), ["a.Cache.one"]);
-        // One wait that does not end: the lock is not taken.
-        assert!(cost_in(&[0, 1, 2, 3, 4], |_| 7).is_empty());
+        let anew = |now_ms| now_ms;
+        assert!(guilty_in(&[200, 150, 9, 9, 0], anew).is_empty());
+        assert_eq!(guilty_in(&[0, 10, 0, 11, 10], anew), ["a.Cache.one"]);
+    }
+
+    #[test]
+    fn what_does_not_end_is_not_guilty() {
+        assert!(guilty_in(&[200; PARTS], |_| 0).is_empty());
+        // It has begun before this window, and ends.
+        let ends_late = |now_ms| if now_ms < 800 { 0 } else { now_ms };
+        assert_eq!(guilty_in(&[200; PARTS], ends_late), ["a.Cache.one"]);
+        // A deadlock, soon after the beginning.
+        let stuck = |now_ms| if now_ms < 400 { now_ms } else { 400 };
+        assert!(guilty_in(&[200; PARTS], stuck).is_empty());
     }
 
     #[test]
