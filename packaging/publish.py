@@ -29,8 +29,8 @@ Then, each where you have the right to:
 
     # crates.io, from the folder that has the agents in it; Cargo goes in the right order.
     (cd target/dist-crates && cargo publish --allow-dirty --no-verify -p tyrion-wire \\
-        -p tyrion-harmless -p tyrion-options -p tyrion-formats -p tyrion-model -p tyrion-converters -p tyrion-whatif \\
-        -p tyrion-report -p tyrion-page -p tyrion)
+        -p tyrion-harmless -p tyrion-stacks -p tyrion-options -p tyrion-formats -p tyrion-model \\
+        -p tyrion-converters -p tyrion-whatif -p tyrion-report -p tyrion-page -p tyrion)
 
     # A registry of images
     skopeo copy --all oci-archive:dist/tyrion-{version}-oci.tar \\

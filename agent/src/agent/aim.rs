@@ -2,7 +2,7 @@
 //!
 //! A thread of the agent's own looks again and again at which threads wait for which locks,
 //! as [`cost`] adds up, and so costs nothing while a thread waits. Locks that cost more than
-//! the limit are traced until [`certainty`] says that their holds are known, or the time is
+//! the limit, and whose [`holders`] do not just wait for work, are traced until [`certainty`] says that their holds are known, or the time is
 //! over; afterwards they are known, and left alone.
 
 mod certainty;
@@ -23,8 +23,8 @@ use crate::{
     sync::lock,
     trace,
 };
-use cost::{Costs, Waiter, Window};
-use holders::HoldersSeen;
+use cost::{Costs, Guilty, Waiter, Window};
+use holders::Turns;
 use retry::Retry;
 use std::{
     collections::BTreeSet,
@@ -35,7 +35,7 @@ use std::{
     time::Duration,
 };
 use tyrion_plan::{Aim, CodeName, Place};
-use tyrion_wire::WaitKind;
+use tyrion_wire::{WaitKind, def::id};
 
 /// So many looks are taken of each window.
 const LOOKS: u64 = 200;
@@ -46,11 +46,6 @@ const MOST: Duration = Duration::from_millis(50);
 /// stopped, and a thread that waits at that moment has not waited all of the time.
 const PAUSES: u32 = 5;
 const LEAST_SPAN: Duration = Duration::from_millis(100);
-/// Of each lock that costs much, the holder is looked at so many times, if it can be at most so
-/// many moments: often nobody waits.
-const HOLDERS: u32 = 16;
-const MOMENTS: u32 = 200;
-const BETWEEN_MOMENTS: Duration = Duration::from_millis(10);
 /// While nothing can be aimed at.
 const REST: Duration = Duration::from_millis(200);
 /// So many locks are traced at a time.
@@ -79,7 +74,14 @@ pub fn watch(vm: Vm) -> Result<(), NoThread> {
         let mut retry = Retry::default();
         while let Some(recorder) = running::recorder().filter(|it| !it.log().is_closed()) {
             if running::may_aim(recorder) {
-                Watch { vm, recorder, known: BTreeSet::new(), retry: &mut retry }.run();
+                Watch {
+                    vm,
+                    recorder,
+                    known: BTreeSet::new(),
+                    turns: Turns::default(),
+                    retry: &mut retry,
+                }
+                .run();
             } else {
                 take_back_what_is_left(vm, recorder, &mut retry);
                 std::thread::sleep(REST);
@@ -107,6 +109,7 @@ struct Watch<'a> {
     recorder: &'static Recorder,
     /// The locks that have been traced.
     known: BTreeSet<CodeName>,
+    turns: Turns,
     retry: &'a mut Retry,
 }
 
@@ -114,25 +117,34 @@ impl Watch<'_> {
     fn run(&mut self) {
         while self.may_go_on() {
             let Some(costs) = self.one_window() else { return };
+            // Probes that are left have to go first: nobody asks a JVM without memory for more.
+            if running::has_left() {
+                continue;
+            }
             let guilty = self.guilty(costs);
-            // Probes that are left have to go first.
-            if !guilty.is_empty() && !running::has_left() {
+            if !guilty.is_empty() {
                 self.aim(&guilty);
             }
         }
     }
 
     /// The locks that cost too much, without those that threads take in turns to wait for work:
-    /// of these nobody is kept from anything.
-    fn guilty(&self, mut costs: Costs) -> Vec<cost::Guilty> {
+    /// these keep nobody from it.
+    fn guilty(&mut self, mut costs: Costs) -> Vec<Guilty> {
         loop {
-            let mut guilty = costs.guilty(running::auto().percent, &self.known, LOCKS);
-            let idle = match guilty.is_empty() {
-                true => Vec::new(),
-                false => self.shares_idle(&guilty),
-            };
-            let mut idle = idle.into_iter();
-            let turns: Vec<_> = guilty.extract_if(.., |_| idle.next() == Some(true)).collect();
+            let locks = costs.guilty(running::auto().percent, &self.known, LOCKS);
+            let now_ns = clock::now_ns();
+            let (mut turns, locks): (Vec<_>, Vec<_>) =
+                locks.into_iter().partition(|lock| self.turns.has(lock, now_ns));
+            let mut guilty = Vec::new();
+            if turns.is_empty() {
+                // The JVM may have no room for a thread.
+                let Some(are_idle) = self.are_idle(&locks) else { return Vec::new() };
+                for (lock, is_idle) in locks.into_iter().zip(are_idle) {
+                    if is_idle { turns.push(lock) } else { guilty.push(lock) }
+                }
+                turns.iter().for_each(|lock| self.turns.note(lock, now_ns));
+            }
             if turns.is_empty() {
                 return guilty;
             }
@@ -140,25 +152,17 @@ impl Watch<'_> {
         }
     }
 
-    /// Of each lock, whether who has it was mostly seen to wait for work.
-    fn shares_idle(&self, guilty: &[cost::Guilty]) -> Vec<bool> {
-        let Some(contention) = running::contention() else { return Vec::new() };
-        let mut seen = vec![HoldersSeen::default(); guilty.len()];
+    /// Of each lock, whether who has it mostly waits for work; `None` if the JVM cannot be asked.
+    fn are_idle(&self, locks: &[Guilty]) -> Option<Vec<bool>> {
+        let contention = running::contention().filter(|it| it.looks_at_holders());
+        let Some(contention) = contention.filter(|_| !locks.is_empty()) else {
+            return Some(vec![false; locks.len()]);
+        };
         self.vm.with_thread(|env| {
             // SAFETY: the environment is this thread's, as long as it is attached.
             let java = unsafe { Java::new(env) };
-            for _ in 0..MOMENTS {
-                let open = seen.iter_mut().zip(guilty).filter(|(it, _)| it.seen < HOLDERS);
-                for (seen, lock) in open {
-                    seen.add(contention.is_holder_idle(java, &lock.numbers));
-                }
-                if seen.iter().all(|it| it.seen >= HOLDERS) || !self.may_go_on() {
-                    break;
-                }
-                std::thread::sleep(BETWEEN_MOMENTS);
-            }
-        });
-        seen.iter().map(HoldersSeen::are_idle).collect()
+            holders::are_idle(contention, java, locks, || self.may_go_on())
+        })
     }
 
     fn may_go_on(&self) -> bool {
@@ -168,6 +172,7 @@ impl Watch<'_> {
     /// What waits cost in one window; `None` if recording ends meanwhile.
     fn one_window(&mut self) -> Option<Costs> {
         let begun = Window::begin();
+        let generation = self.recorder.log().current().number;
         let mut costs = Costs::default();
         let mut last_ns = begun.mono_ns;
         loop {
@@ -182,7 +187,7 @@ impl Watch<'_> {
             let now_ns = clock::now_ns();
             let passed_ns = now_ns.saturating_sub(begun.mono_ns);
             let span_ns = stands_for(now_ns.saturating_sub(last_ns), pause);
-            self.look(&mut costs, (part_of(passed_ns, after_ns), span_ns));
+            self.look(&mut costs, generation, (part_of(passed_ns, after_ns), span_ns));
             last_ns = now_ns;
             if passed_ns >= after_ns {
                 costs.end(&begun, &Window::begin());
@@ -192,11 +197,11 @@ impl Watch<'_> {
     }
 
     /// Adds what is waited for at this moment, which is in a part of the window and stands for
-    /// some time.
-    fn look(&self, costs: &mut Costs, at: (usize, u64)) {
+    /// some time. Locks are told apart by their ids in a generation.
+    fn look(&self, costs: &mut Costs, generation: u32, at: (usize, u64)) {
         let mut contending = self.recorder.threads().contending();
         contending.retain(|it| !it.thread.excluded);
-        let waiters = contending.iter().map(|Contending { thread, wait, .. }| {
+        let waiters = contending.iter().map(|Contending { thread, wait, generation: of }| {
             let &PendingWait { start_ns, place, lock, .. } = wait;
             // One that is not known can be guilty, but not be traced.
             let is_counted = match wait.kind {
@@ -204,6 +209,7 @@ impl Watch<'_> {
                 kind => kind.has_owner() && !self.recorder.is_uncounted(lock),
             };
             let of_lock = is_counted.then(|| self.place(place)).flatten();
+            let lock = if *of == generation { lock } else { id::UNKNOWN };
             (Waiter { thread: thread.java_id, start_ns, place, lock }, of_lock)
         });
         costs.look(waiters, at);
@@ -214,7 +220,7 @@ impl Watch<'_> {
     }
 
     /// Traces locks until they are known.
-    fn aim(&mut self, guilty: &[cost::Guilty]) {
+    fn aim(&mut self, guilty: &[Guilty]) {
         let mut aim = Aim::default();
         for place in guilty.iter().flat_map(|it| &it.places) {
             aim.add(place);
@@ -254,7 +260,7 @@ impl Watch<'_> {
     }
 
     /// Waits until it is known well how long these locks are held, or the time is over.
-    fn await_certainty(&self, guilty: &[cost::Guilty]) {
+    fn await_certainty(&self, guilty: &[Guilty]) {
         let begun_ns = clock::now_ns();
         while self.may_go_on() && running::is_aimed() {
             let auto = running::auto();
@@ -267,7 +273,7 @@ impl Watch<'_> {
         }
     }
 
-    fn is_certain(&self, guilty: &[cost::Guilty]) -> bool {
+    fn is_certain(&self, guilty: &[Guilty]) -> bool {
         let Some(trace) = trace::active() else { return false };
         let measured = trace.measured();
         guilty.iter().all(|it| {

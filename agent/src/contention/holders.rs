@@ -261,17 +261,41 @@ impl Contention {
         }
     }
 
-    /// Whether the holder of a lock waits for work, for which somebody waits at one of these
-    /// places; `None` if that cannot be seen, or must not be asked.
-    pub fn is_holder_idle(&self, java: Java, places: &BTreeSet<u32>) -> Option<bool> {
-        let mut waiters = self.waiters();
-        waiters.retain(|it| places.contains(&it.wait.place));
-        let at = random::number().unwrap_or(0) as usize % waiters.len().max(1);
-        let waiter = waiters.get(at).filter(|_| self.looks())?;
+    /// Whether holders of locks are looked at now.
+    pub fn looks_at_holders(&self) -> bool {
+        self.looks()
+    }
+
+    /// Of each lock, which threads wait for at these places, whether its holder waits for work at
+    /// this moment; `None` if that cannot be seen.
+    pub fn idle_holders<'p>(
+        &self,
+        java: Java,
+        locks: impl Iterator<Item = &'p BTreeSet<u32>>,
+    ) -> Vec<Option<bool>> {
+        let begun_cpu_ns = clock::thread_cpu_ns();
+        let waiters = self.waiters();
+        let is_idle = |places: &BTreeSet<u32>| {
+            let mut at_these: Vec<_> =
+                waiters.iter().filter(|it| places.contains(&it.wait.place)).collect();
+            let any = random::number().unwrap_or(0) as usize % at_these.len().max(1);
+            let waiter = (!at_these.is_empty()).then(|| at_these.swap_remove(any))?;
+            self.is_holder_idle(java, waiter)
+        };
+        let are_idle = locks.map(is_idle).collect();
+        let cpu_ns = clock::thread_cpu_ns().saturating_sub(begun_cpu_ns);
+        self.holders.spent_cpu_ns.fetch_add(cpu_ns, Relaxed);
+        are_idle
+    }
+
+    fn is_holder_idle(&self, java: Java, waiter: &Contending) -> Option<bool> {
         let lock = self.awaited_lock(java, waiter);
         let owner_now = || self.owner_now(java, &waiter.wait, lock.as_ref());
         let owner_id = owner_now().filter(|&owner_id| owner_id != waiter.thread.java_id);
+        // Otherwise what was read may be another lock.
+        let owner_id = owner_id.filter(|_| waiter.goes_on());
         let is_idle = owner_id.and_then(|owner_id| {
+            self.holders.asked.fetch_add(1, Relaxed);
             let owner = self.recorder.thread_object(java, owner_id);
             let is_idle = (!owner.is_null())
                 .then(|| self.recorder.waits_for_work(java, owner.get()))
@@ -288,7 +312,7 @@ impl Contention {
 
     /// What is waited for has no owner that could be read.
     fn without_owner(&self, java: Java, waiter: &Contending, lock: Option<Object<'_>>) -> Lacking {
-        let Contending { thread, wait, .. } = waiter;
+        let Contending { wait, .. } = waiter;
         let is_free = match lock {
             None => self.has_no_owner(wait.monitor),
             Some(lock) => match self.synchronizer_of(java, lock) {
@@ -298,10 +322,7 @@ impl Contention {
                 None => false,
             },
         };
-        let waits = thread.try_waits();
-        let is_same =
-            waits.is_some_and(|it| it.innermost().is_some_and(|it| it.start_ns == wait.start_ns));
-        match (is_same, is_free) {
+        match (waiter.goes_on(), is_free) {
             (false, _) => Lacking::Unseen,
             (true, true) => Lacking::Nobody,
             (true, false) if lock.is_some() => Lacking::NoLock,

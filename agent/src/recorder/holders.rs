@@ -189,8 +189,10 @@ impl Recorder {
         let none = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
         let mut frames = vec![none; self.frames_wanted()];
         let count = self.ti.stack_of(thread, 0, &mut frames).ok().filter(|&count| count != 0)?;
+        // What the agent has added is no part of the program.
+        let own = frames[..count].iter().take_while(|it| self.is_of_probe(java, it.method)).count();
         let mut names = Vec::new();
-        for frame in &frames[..count] {
+        for frame in &frames[own..count] {
             let name = self.name_of_method(java, frame.method)?;
             let is_last = tyrion_stacks::role(&name.0, &name.1) == Role::Program;
             names.push(name);

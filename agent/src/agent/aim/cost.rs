@@ -15,9 +15,9 @@ const LEAST_SHARE: u64 = 10;
 /// these, ordered by what it costs: when a program starts, threads wait for each other for a
 /// moment, and never again.
 pub const PARTS: usize = 5;
-/// What has lasted for so many parts and goes on counts nothing: the lock may never be given
-/// back, and if nobody takes it, there is nothing to trace.
-const STUCK_PARTS: u64 = 3;
+/// A lock that nobody has got in so many of the last parts may never be given back: if nobody
+/// takes it, there is nothing to trace.
+const LAST_PARTS: usize = 2;
 
 type Parts = [u64; PARTS];
 
@@ -58,6 +58,18 @@ pub struct Guilty {
     pub numbers: BTreeSet<u32>,
     cost_ns: u64,
     parts: Parts,
+    ended: [bool; PARTS],
+}
+
+impl Guilty {
+    fn is_given_back(&self) -> bool {
+        self.ended[PARTS - LAST_PARTS..].contains(&true)
+    }
+
+    /// All that the waits cost, ns.
+    fn all_ns(&self) -> u64 {
+        self.parts.iter().fold(0, |sum: u64, part| sum.saturating_add(*part))
+    }
 }
 
 /// What is known of one place.
@@ -65,6 +77,8 @@ struct At {
     place: Place,
     name: CodeName,
     parts: Parts,
+    /// In which parts waits have ended.
+    ended: [bool; PARTS],
 }
 
 /// Who waits at a moment.
@@ -80,11 +94,13 @@ pub struct Waiter {
     pub lock: u32,
 }
 
-/// A wait that goes on.
+/// A wait that goes on, as far as is known.
+#[derive(Clone, Copy)]
 struct Waiting {
     start_ns: u64,
     place: u32,
-    parts: Parts,
+    /// Whether it was not seen at the last look: threads in the middle of an event are left out.
+    is_missed: bool,
 }
 
 /// What waits have cost in a window.
@@ -104,13 +120,14 @@ pub struct Costs {
 
 impl Costs {
     /// Adds who waits at this moment, and at which places, if locks are traced there. The moment is
-    /// in a part of the window, and stands for so long, ns. Those who waited at the last one and
-    /// are not among them have what they waited for.
+    /// in a part of the window, and stands for so long, ns. Those who waited before, and are not
+    /// among them twice, have what they waited for.
     pub fn look(
         &mut self,
         waiters: impl Iterator<Item = (Waiter, Option<Place>)>,
         (part, span_ns): (usize, u64),
     ) {
+        let part = part.min(PARTS - 1);
         let mut before = std::mem::take(&mut self.waiting);
         for (waiter, place) in waiters {
             self.all_ns = self.all_ns.saturating_add(span_ns);
@@ -118,17 +135,27 @@ impl Costs {
                 continue;
             }
             let Waiter { thread, start_ns, place, .. } = waiter;
-            let mut parts = [0; PARTS];
-            match before.remove(&thread) {
-                Some(it) if (it.start_ns, it.place) == (start_ns, place) => parts = it.parts,
-                Some(ended) => self.count(&ended),
-                None => {}
+            let known = before.remove(&thread);
+            if let Some(ended) = known.filter(|it| (it.start_ns, it.place) != (start_ns, place)) {
+                self.ends(&ended, part);
             }
-            let of_part = &mut parts[part.min(PARTS - 1)];
-            *of_part = of_part.saturating_add(span_ns);
-            self.waiting.insert(thread, Waiting { start_ns, place, parts });
+            if let Some(at) = self.places.get_mut(&place) {
+                at.parts[part] = at.parts[part].saturating_add(span_ns);
+            }
+            self.waiting.insert(thread, Waiting { start_ns, place, is_missed: false });
         }
-        before.values().for_each(|ended| self.count(ended));
+        for (thread, wait) in before {
+            match wait.is_missed {
+                true => self.ends(&wait, part),
+                false => _ = self.waiting.insert(thread, Waiting { is_missed: true, ..wait }),
+            }
+        }
+    }
+
+    fn ends(&mut self, wait: &Waiting, part: usize) {
+        if let Some(at) = self.places.get_mut(&wait.place) {
+            at.ended[part] = true;
+        }
     }
 
     /// Whether locks are traced where somebody waits; notes the place, and the lock.
@@ -136,7 +163,12 @@ impl Costs {
         let Some(place) = place else { return false };
         let Some(name) = CodeName::of(&place.class, &place.taken) else { return false };
         let &Waiter { place: number, lock, .. } = waiter;
-        self.places.entry(number).or_insert(At { place, name, parts: [0; PARTS] });
+        self.places.entry(number).or_insert(At {
+            place,
+            name,
+            parts: [0; PARTS],
+            ended: [false; PARTS],
+        });
         if lock != id::UNKNOWN {
             let first = *self.of_lock.entry(lock).or_insert(number);
             if first != number {
@@ -146,28 +178,15 @@ impl Costs {
         true
     }
 
-    fn count(&mut self, wait: &Waiting) {
-        if let Some(at) = self.places.get_mut(&wait.place) {
-            add_parts(&mut at.parts, &wait.parts);
-        }
-    }
-
     /// The window is over.
     pub fn end(&mut self, begun: &Window, ended: &Window) {
         self.length_ns = ended.mono_ns.saturating_sub(begun.mono_ns);
         self.cpu_ns = ended.cpu_ns.saturating_sub(begun.cpu_ns);
-        let stuck_ns = self.length_ns / PARTS as u64 * STUCK_PARTS;
-        for wait in std::mem::take(&mut self.waiting).values() {
-            if ended.mono_ns.saturating_sub(wait.start_ns) < stuck_ns {
-                self.count(wait);
-            }
-        }
     }
 
     /// Waits for a lock have cost nothing.
     pub fn leave_out(&mut self, lock: &Guilty) {
-        let all_ns = lock.parts.iter().fold(0, |sum: u64, part| sum.saturating_add(*part));
-        self.all_ns = self.all_ns.saturating_sub(all_ns);
+        self.all_ns = self.all_ns.saturating_sub(lock.all_ns());
         self.places.retain(|number, _| !lock.numbers.contains(number));
     }
 
@@ -179,10 +198,13 @@ impl Costs {
         known: &BTreeSet<CodeName>,
         most: usize,
     ) -> Vec<Guilty> {
-        let mut locks = self.locks();
+        let (mut locks, stuck): (Vec<Guilty>, Vec<Guilty>) =
+            self.locks().into_iter().partition(Guilty::is_given_back);
         locks.retain(|lock| lock.names.is_disjoint(known));
+        let stuck_ns = stuck.iter().fold(0, |sum: u64, lock| sum.saturating_add(lock.all_ns()));
+        let waits_ns = self.all_ns.saturating_sub(stuck_ns);
         let cost_ns = locks.iter().fold(0, |sum: u64, lock| sum.saturating_add(lock.cost_ns));
-        let busy_ns = self.cpu_ns.saturating_add(self.all_ns).max(self.length_ns);
+        let busy_ns = self.cpu_ns.saturating_add(waits_ns).max(self.length_ns);
         let limit_ns = u128::from(busy_ns) * u128::from(limit_percent);
         if cost_ns == 0 || u128::from(cost_ns) * 100 < limit_ns {
             return Vec::new();
@@ -216,11 +238,13 @@ impl Costs {
                 numbers: BTreeSet::new(),
                 cost_ns: 0,
                 parts: [0; PARTS],
+                ended: [false; PARTS],
             });
             lock.names.insert(at.name.clone());
             lock.places.push(at.place.clone());
             lock.numbers.insert(*number);
             add_parts(&mut lock.parts, &at.parts);
+            lock.ended.iter_mut().zip(at.ended).for_each(|(any, one)| *any |= one);
             lock.cost_ns = usual(&lock.parts);
         }
         locks.into_values().collect()
@@ -267,6 +291,8 @@ mod tests {
                 costs.look([(waiter, place(name))].into_iter(), (part, ms * MS / PARTS as u64));
             }
         }
+        costs.look([].into_iter(), (PARTS - 1, 0));
+        costs.look([].into_iter(), (PARTS - 1, 0));
         costs.end(&window(0, 0), &window(length_ms, cpu_ms));
         costs
     }
@@ -294,33 +320,64 @@ mod tests {
         assert!(names(&unknown, 5, &none).is_empty());
     }
 
-    /// In 1000 ms of one thread's time, in which somebody waits for this long in each part.
-    fn guilty_in(parts: &[u64], start_ms: fn(u64) -> u64) -> Vec<String> {
+    /// In a window of 1000 ms and as many looks, at each of which the threads wait since then.
+    fn guilty_at(waits: impl Fn(u64) -> Vec<(i64, u64)>, cpu_ms: u64) -> Vec<String> {
         let mut costs = Costs::default();
-        for (part, &ms) in parts.iter().enumerate().filter(|(_, ms)| **ms != 0) {
-            let waiter = waiter(1, start_ms(200 * part as u64), 1, 1);
-            costs.look([(waiter, place("a/Cache.one"))].into_iter(), (part, ms * MS));
+        for now_ms in 0..1000 {
+            let waiters = waits(now_ms)
+                .into_iter()
+                .map(|(thread, start_ms)| (waiter(thread, start_ms, 1, 1), place("a/Cache.one")));
+            costs.look(waiters, (now_ms as usize / 200, MS));
         }
-        costs.end(&window(0, 0), &window(1000, 0));
+        costs.end(&window(0, 0), &window(1000, cpu_ms));
         names(&costs, 5, &BTreeSet::new())
     }
 
     #[test]
     fn what_is_over_at_once_is_not_guilty() {
-        let anew = |now_ms| now_ms;
-        assert!(guilty_in(&[200, 150, 9, 9, 0], anew).is_empty());
-        assert_eq!(guilty_in(&[0, 10, 0, 11, 10], anew), ["a.Cache.one"]);
+        let until =
+            |end_ms: u64| move |now_ms| if now_ms < end_ms { vec![(1, now_ms)] } else { vec![] };
+        assert!(guilty_at(until(400), 0).is_empty());
+        assert_eq!(guilty_at(until(700), 0), ["a.Cache.one"]);
+        // Now and then, for 10 ms in each part.
+        let often = |now_ms| if now_ms % 200 < 10 { vec![(1, now_ms)] } else { vec![] };
+        assert_eq!(guilty_at(often, 900), ["a.Cache.one"]);
+        assert!(guilty_at(often, 1000).is_empty());
     }
 
     #[test]
-    fn what_does_not_end_is_not_guilty() {
-        assert!(guilty_in(&[200; PARTS], |_| 0).is_empty());
-        // It has begun before this window, and ends.
-        let ends_late = |now_ms| if now_ms < 800 { 0 } else { now_ms };
-        assert_eq!(guilty_in(&[200; PARTS], ends_late), ["a.Cache.one"]);
-        // A deadlock, soon after the beginning.
-        let stuck = |now_ms| if now_ms < 400 { now_ms } else { 400 };
-        assert!(guilty_in(&[200; PARTS], stuck).is_empty());
+    fn what_is_not_given_back_is_not_guilty() {
+        assert!(guilty_at(|_| vec![(1, 0), (2, 0)], 0).is_empty());
+        // A deadlock, at any moment but the last ones.
+        for stuck_ms in 0..590 {
+            let waits = |now_ms: u64| vec![(1, now_ms.min(stuck_ms)), (2, now_ms.min(stuck_ms))];
+            assert!(guilty_at(waits, 0).is_empty(), "at {stuck_ms} ms");
+        }
+        // A thread that is not seen once has not got it, but one that is not seen any more.
+        let missed = |now_ms: u64| if now_ms % 100 == 7 { vec![] } else { vec![(1, 0)] };
+        assert!(guilty_at(missed, 0).is_empty());
+        let gone = |now_ms| if now_ms < 900 { vec![(1, 0)] } else { vec![] };
+        assert_eq!(guilty_at(gone, 0), ["a.Cache.one"]);
+    }
+
+    /// Two hundred threads queue, and one of them gets the lock each 100 ms.
+    #[test]
+    fn a_long_queue_is_guilty() {
+        let queue = |now_ms: u64| {
+            let got = now_ms / 100;
+            (got..got + 200).map(|thread| (thread as i64, 0)).collect()
+        };
+        assert_eq!(guilty_at(queue, 2000), ["a.Cache.one"]);
+    }
+
+    #[test]
+    fn threads_that_are_stuck_do_not_hide_other_locks() {
+        let mut costs = costs(&[("a/Cache.one", 1, 1, 60)], 1000, 1000);
+        for part in 0..PARTS {
+            let stuck = (waiter(9, 0, 2, 2), place("a/Other.stuck"));
+            costs.look([stuck].into_iter(), (part, 200 * MS));
+        }
+        assert_eq!(names(&costs, 5, &BTreeSet::new()), ["a.Cache.one"]);
     }
 
     #[test]

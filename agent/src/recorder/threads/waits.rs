@@ -149,6 +149,15 @@ pub struct Contending {
     pub generation: u32,
 }
 
+impl Contending {
+    /// Whether it waits still, as far as that can be seen.
+    pub fn goes_on(&self) -> bool {
+        let waits = self.thread.try_waits();
+        let now = waits.as_ref().and_then(|it| it.innermost());
+        now.is_some_and(|it| it.start_ns == self.wait.start_ns)
+    }
+}
+
 /// A lock that a thread got after it had waited for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Taken {

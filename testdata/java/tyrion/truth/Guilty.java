@@ -18,9 +18,9 @@ import tyrion.support.Json;
 /**
  * {@code guilty FOLDER KIND}: threads rage for one lock, and take locks of their own beside; with
  * KIND {@code none} only those, with {@code own} a lock of which trace mode does not count
- * acquisitions, with {@code turn} one that they take in turns to wait for work, and with
- * {@code stuck} one that is not given back. Does what files in the folder say by their names, removes them, and
- * prints the names:
+ * acquisitions, with {@code turn} and {@code turn-lock} one that they take in turns to wait for
+ * work, and with {@code stuck} one that is not given back. Does what files in the folder say by
+ * their names, removes them, and prints the names:
  *
  * <ul>
  *   <li>{@code quiet}: the threads rest; {@code rage}: they go on
@@ -189,6 +189,14 @@ final class Guilty implements Scenario {
             case "turn":
                 synchronized (hot) {
                     awaitWork();
+                }
+                break;
+            case "turn-lock":
+                hotLock.lock();
+                try {
+                    awaitWork();
+                } finally {
+                    hotLock.unlock();
                 }
                 break;
             case "stuck":

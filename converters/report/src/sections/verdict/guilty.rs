@@ -38,7 +38,7 @@ const SEEN: f64 = 0.25;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// It is held for a long time each time.
+    /// It is held for a long time each time, which explains the waits, or for most of the time.
     LongHolds,
     /// It is held for a long time now and then.
     RareLongHolds,
@@ -47,8 +47,8 @@ pub enum Cause {
     /// Holds do not explain the waits, and this program uses all processors, or more of its
     /// threads want to run than do.
     OwnerNotRunning,
-    /// Holds do not explain the waits, and processors are free, so waking up the next thread
-    /// takes the time.
+    /// Holds do not explain the waits, nor is it held for most of the time, and processors are
+    /// free, so waking up the next thread takes the time.
     HandOver,
     /// Most of the waits fell into pauses of the garbage collector.
     Collections,
@@ -197,6 +197,9 @@ struct Holds {
     longest_ns: u64,
     error: estimate::Error,
     histogram: [u64; BUCKETS],
+    /// For how long they were recorded, ns, and in how many logs.
+    traced_ns: u64,
+    logs: u64,
 }
 
 impl Default for Holds {
@@ -209,6 +212,8 @@ impl Default for Holds {
             longest_ns: 0,
             error: estimate::Error::default(),
             histogram: [0; BUCKETS],
+            traced_ns: 0,
+            logs: 0,
         }
     }
 }
@@ -217,7 +222,7 @@ impl Default for Holds {
 pub(super) fn find(findings: &Findings<'_>, machine: &Machine) -> Option<GuiltyLock> {
     let (group, all_ns) = worst(findings)?;
     let waits = waits(findings, group);
-    let holds = holds(findings, group);
+    let mut holds = holds(findings, group);
     let mut kinds: Vec<(WaitKind, u64)> = waits.kinds.into_iter().collect();
     kinds.sort_by_key(|(_, wait_ns)| Reverse(*wait_ns));
     let is_of_releases =
@@ -249,10 +254,11 @@ pub(super) fn find(findings: &Findings<'_>, machine: &Machine) -> Option<GuiltyL
         let of_group = collected.waits_ns.iter().filter(|((of, _), _)| *of == group);
         of_group.fold(0, |sum: u64, (_, ns)| sum.saturating_add(*ns))
     });
-    if let Some(holds) = &holds {
-        let traced_ns = findings.traced_ns_of(&guilty.lock.name);
-        guilty.add_holds(holds, traced_ns);
-        guilty.traced_ns = findings.is_aimed().then_some(traced_ns);
+    if let Some(holds) = &mut holds {
+        holds.traced_ns = findings.traced_ns_of(&guilty.lock.name);
+        holds.logs = findings.logs.len() as u64;
+        guilty.add_holds(holds);
+        guilty.traced_ns = findings.is_aimed().then_some(holds.traced_ns);
     }
     guilty.certainty = match (guilty.holder_known_by, guilty.mean_hold_error_ns) {
         (KnownBy::Charged, Some(0)) => Certainty::Exact,
@@ -476,12 +482,17 @@ impl GuiltyLock {
         (self.meanwhile, self.meanwhile_share) = (frame, share(ns, all_ns));
     }
 
-    /// Whether it is held most of the time, or each of several objects is on average.
-    fn is_held_mostly(&self) -> bool {
-        self.utilisation_share.is_some_and(|all| all >= MOST * self.objects.max(1) as f64)
+    /// Whether it is held most of the time, or each of several objects is on average. Readers
+    /// hold it at the same time, so that they tell nothing.
+    fn is_held_mostly(&self, holds: &Holds) -> bool {
+        let shared = [WaitKind::LockRead, WaitKind::LockWrite].map(WaitKind::name);
+        let is_one_s = !self.kinds.iter().any(|kind| shared.contains(kind));
+        let objects = self.objects.div_ceil(holds.logs.max(1)).max(1);
+        is_one_s && share(holds.hold_ns, holds.traced_ns) >= MOST * objects as f64
     }
 
-    fn add_holds(&mut self, holds: &Holds, traced_ns: u64) {
+    fn add_holds(&mut self, holds: &Holds) {
+        let traced_ns = holds.traced_ns;
         self.acquisitions = Some(holds.acquisitions);
         self.acquisitions_error = Some(holds.acquisitions_error);
         let error_ns = holds.error.ns_of_the_mean(holds.hold_ns);

@@ -43,7 +43,8 @@ pub(super) fn of(
     let (wait_ns, queue) = (lock.mean_wait_ns as f64, lock.waiting_threads.max(1) as f64);
     let met_ns = Moments::of(&holds.histogram).met_ns();
     // More threads would have waited at the same time than there are.
-    let is_impossible = waited_in_traced_ns(lock, machine) > TIMES * queue * holds.hold_ns as f64;
+    let is_impossible =
+        waited_in_traced_ns(lock, holds, machine) > TIMES * queue * holds.hold_ns as f64;
     let of_holds = if hold_ns < SHORT_HOLD_NS { Cause::ManyAcquisitions } else { Cause::LongHolds };
     if wait_ns <= TIMES * queue * hold_ns && !is_impossible {
         return of_holds;
@@ -52,7 +53,7 @@ pub(super) fn of(
         Cause::OwnerNotRunning
     } else if wait_ns <= TIMES * met_ns && met_ns >= MUCH_LONGER * hold_ns {
         Cause::RareLongHolds
-    } else if lock.is_held_mostly() {
+    } else if lock.is_held_mostly(holds) {
         // Who has it takes it again before those who wait.
         of_holds
     } else {
@@ -60,10 +61,12 @@ pub(super) fn of(
     }
 }
 
-/// The waits while holds were measured, ns: all of them, unless that was for a while.
-fn waited_in_traced_ns(lock: &GuiltyLock, machine: &Machine) -> f64 {
-    let traced_ns = lock.traced_ns.unwrap_or(machine.recorded_ns());
-    lock.wait_ns as f64 * share(traced_ns, machine.recorded_ns()).min(1.0)
+/// The waits while holds were measured, ns, if there are as many at all times.
+fn waited_in_traced_ns(lock: &GuiltyLock, holds: &Holds, machine: &Machine) -> f64 {
+    let recorded_ns = machine.recorded_ns();
+    let is_part = holds.traced_ns < recorded_ns;
+    let part = if is_part { share(holds.traced_ns, recorded_ns) } else { 1.0 };
+    lock.wait_ns as f64 * part
 }
 
 /// The sites of a group's locks: the number of the log, the log, and the site.
@@ -102,37 +105,39 @@ mod tests {
     const MS: u64 = 1_000_000;
     const S: u64 = 1000 * MS;
 
-    /// Of a lock that eight threads wait for, in an hour on processors that are not busy.
-    fn cause(lock: GuiltyLock, acquisitions: u64, hold_ns: u64) -> Cause {
+    /// Of a lock that eight threads wait for, in an hour on processors that are not busy, by
+    /// holds of so many in some seconds.
+    fn cause(lock: GuiltyLock, (count, hold_ns): (u64, u64), traced_s: u64) -> Cause {
         let lock = GuiltyLock { waiting_threads: 8, ..lock };
-        let holds = Holds { acquisitions, hold_ns: acquisitions * hold_ns, ..Holds::default() };
+        let (acquisitions, traced_ns) = (count, traced_s * S);
+        let hold_ns = count * hold_ns;
+        let holds = Holds { acquisitions, hold_ns, traced_ns, logs: 1, ..Holds::default() };
         of(&lock, WaitKind::Lock, Some(&holds), &Machine::with(2, S, 3600 * S))
     }
 
     #[test]
     fn holds_that_were_measured_for_a_while_explain_the_waits_of_that_time() {
-        let lock = |traced_ns| GuiltyLock {
-            mean_wait_ns: 60 * MS,
-            wait_ns: 7 * 3600 * S,
-            traced_ns,
-            ..GuiltyLock::default()
-        };
-        assert_eq!(cause(lock(Some(10 * S)), 400, 20 * MS), Cause::LongHolds);
-        assert_eq!(cause(lock(None), 400, 20 * MS), Cause::HandOver, "they were all");
+        let lock =
+            || GuiltyLock { mean_wait_ns: 60 * MS, wait_ns: 3600 * S, ..GuiltyLock::default() };
+        assert_eq!(cause(lock(), (30, 20 * MS), 10), Cause::LongHolds);
+        assert_eq!(cause(lock(), (30, 20 * MS), 3600), Cause::HandOver, "they were all");
     }
 
     #[test]
     fn a_lock_that_is_held_mostly_is_handed_over_fast() {
-        let lock = |utilisation: f64, objects| GuiltyLock {
+        let lock = |kind, objects| GuiltyLock {
             mean_wait_ns: 700 * MS,
             wait_ns: 3600 * S,
-            utilisation_share: Some(utilisation),
+            kinds: vec![WaitKind::name(kind)],
             objects,
             ..GuiltyLock::default()
         };
-        assert_eq!(cause(lock(0.9, 1), 160_000, 20 * MS), Cause::LongHolds);
-        assert_eq!(cause(lock(0.9, 1), 160_000_000, 20_000), Cause::ManyAcquisitions);
-        assert_eq!(cause(lock(0.4, 1), 160_000, 20 * MS), Cause::HandOver);
-        assert_eq!(cause(lock(0.9, 2), 160_000, 20 * MS), Cause::HandOver, "each is held less");
+        let own = || lock(WaitKind::Lock, 1);
+        assert_eq!(cause(own(), (450, 20 * MS), 10), Cause::LongHolds);
+        assert_eq!(cause(own(), (450_000, 20_000), 10), Cause::ManyAcquisitions);
+        assert_eq!(cause(own(), (200, 20 * MS), 10), Cause::HandOver);
+        assert_eq!(cause(lock(WaitKind::Lock, 2), (450, 20 * MS), 10), Cause::HandOver, "two");
+        // Readers hold it at the same time.
+        assert_eq!(cause(lock(WaitKind::LockWrite, 1), (450, 20 * MS), 10), Cause::HandOver);
     }
 }
