@@ -37,14 +37,14 @@ use crate::{
 };
 use assemble::{Assembly, SeenLog};
 use gathered::{KnownSite, KnownStack};
-use pass::{EndedWaits, Gather, LogWaits, Role, WaitFilter};
+use pass::{EndedWaits, Gather, LogWaits, Role, WaitFilter, WakeKey};
 use places::{PlaceNumbers, Shapes};
 use std::{
     collections::{HashMap, HashSet},
     rc::Rc,
 };
 use tyrion_formats::Recording;
-use tyrion_wire::WaitKind;
+use tyrion_wire::{WaitKind, def::id::EMPTY_STACK};
 
 /// A place and what its waits are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -420,6 +420,27 @@ fn mark_passed_on(of: &SeenLog<'_>, of_log: Option<&OfLog>, seen: &mut LogWaits)
             }
             None => of.states.passes_on(stack),
         };
+    }
+    mark_untold(of, &stacks, seen);
+}
+
+/// Marks the same among short waits, whose enders were not asked for their stacks: those for work
+/// that others end who wait for it, too, unless one of these was seen to bring some.
+fn mark_untold(of: &SeenLog<'_>, stacks: &HashMap<u32, &KnownStack>, seen: &mut LogWaits) {
+    let of_site = |&(thread, site): &(u32, u32)| Some((of.sites.get(&site)?.stack.place, thread));
+    let waits: HashSet<(u32, u32)> =
+        seen.sites.iter().filter_map(|(key, _)| of_site(key)).collect();
+    let brings = |(&(place, waker, stack), ended): (&WakeKey, &EndedWaits)| {
+        let is_told = stack != EMPTY_STACK && !ended.is_passed_on;
+        (is_told && waits.contains(&(place, waker))).then_some(place)
+    };
+    let brought: HashSet<u32> = seen.wakes.iter().filter_map(brings).collect();
+    for (&(place, waker, stack), ended) in &mut seen.wakes {
+        let is_for_work = stacks.get(&place).is_some_and(|it| it.takes);
+        ended.is_passed_on |= stack == EMPTY_STACK
+            && is_for_work
+            && waits.contains(&(place, waker))
+            && !brought.contains(&place);
     }
 }
 

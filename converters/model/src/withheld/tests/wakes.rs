@@ -8,7 +8,7 @@ const GIVE: [&str; 2] = ["com.acme.Worker.run:30", "com.acme.Pool.give:60"];
 
 impl Story {
     /// A wait that another thread ended, in a stack that may be the empty one.
-    fn woken(
+    pub(super) fn woken(
         &mut self,
         thread: &str,
         waits: (&[&str], WaitKind, &str),

@@ -66,6 +66,59 @@ fn who_passes_on_what_it_got_brings_nothing() {
     assert!(found.wakes(0).is_empty());
 }
 
+/// The loop of a server's pool, as Tomcat's.
+const TAKE: [&str; 7] = [
+    "org.srv.TaskThread.run:61",
+    "org.srv.Worker.run:659",
+    "org.srv.Executor.runWorker:1176",
+    "org.srv.Executor.getTask:1114",
+    "org.srv.TaskQueue.take:33",
+    "org.srv.TaskQueue.take:141",
+    "java.util.concurrent.LinkedBlockingQueue.take:435",
+];
+const OFFER: [&str; 3] = [
+    "org.srv.Poller.run:705",
+    "org.srv.Executor.execute:1356",
+    "java.util.concurrent.LinkedBlockingQueue.offer:423",
+];
+const SUBMIT: [&str; 8] = [
+    "org.srv.TaskThread.run:61",
+    "org.srv.Worker.run:659",
+    "org.srv.Executor.runWorker:1176",
+    "com.acme.Shop.sell:20",
+    "com.acme.Shop.later:31",
+    "org.srv.Executor.submit:1200",
+    "org.srv.Executor.execute:1356",
+    "java.util.concurrent.LinkedBlockingQueue.offer:423",
+];
+
+/// Seven of eight of its threads are busy. The poller ends four waits of five, and other threads
+/// of the pool the rest, in short waits without a stack, and once with this one.
+fn pool(of_worker: &[&str]) -> Recording {
+    let mut story = Story::new(2_000);
+    for turn in 0..40 {
+        let from = 10 + 40 * turn;
+        let waits = (&TAKE[..], WaitKind::Condition, "notEmpty");
+        for nth in 0..5 {
+            let name = format!("exec-{}", (turn + nth) % 8);
+            let next = format!("exec-{}", (turn + nth + 1) % 8);
+            let (waker, stack) = match nth {
+                4 if turn == 0 => (next.as_str(), of_worker),
+                4 => (next.as_str(), &[][..]),
+                _ => ("poller-99", &OFFER[..]),
+            };
+            story.woken(&name, waits, (from + 8 * nth, from + 8 * nth + 7), (waker, stack));
+        }
+    }
+    story.finish()
+}
+
+#[test]
+fn who_takes_from_a_queue_wakes_the_next_one() {
+    assert_eq!(why(&[pool(&TAKE)], "take"), Why::Brought);
+    assert_ne!(why(&[pool(&SUBMIT)], "take"), Why::Brought, "one has work for others");
+}
+
 /// A client's threads call a library, in which others have got their answers soon.
 fn callers(answers: u64, pending: &[&str]) -> (Vec<Recording>, Vec<bool>) {
     const CALL: [&str; 4] = [
