@@ -428,8 +428,7 @@ fn mark_passed_on(of: &SeenLog<'_>, of_log: Option<&OfLog>, seen: &mut LogWaits)
 /// that others end who wait for it, too, unless one of these was seen to bring some.
 fn mark_untold(of: &SeenLog<'_>, stacks: &HashMap<u32, &KnownStack>, seen: &mut LogWaits) {
     let of_site = |&(thread, site): &(u32, u32)| Some((of.sites.get(&site)?.stack.place, thread));
-    let waits: HashSet<(u32, u32)> =
-        seen.sites.iter().filter_map(|(key, _)| of_site(key)).collect();
+    let waits: HashSet<(u32, u32)> = seen.sites.keys().filter_map(of_site).collect();
     let brings = |(&(place, waker, stack), ended): (&WakeKey, &EndedWaits)| {
         let is_told = stack != EMPTY_STACK && !ended.is_passed_on;
         (is_told && waits.contains(&(place, waker))).then_some(place)
