@@ -34,6 +34,9 @@ const SEEN_NS: u64 = 200_000_000;
 const MUCH: u64 = 4;
 /// And one for an answer if it lasted for this part.
 const PART_FOR_ANSWERS: u64 = 5;
+/// And none that is at most so many times as long as the longest one for that lock that has
+/// ended: others get it, and who waits may be next.
+const TIMES_USUAL: u64 = 2;
 /// In between, a wait is long if it lasts for this part of the recording.
 const PART_OF_RECORDING: u64 = 10;
 
@@ -119,7 +122,8 @@ pub(super) fn find(findings: &Findings<'_>) -> Stuck {
         }
         let key = (it.lock.class.as_str(), it.lock.name.as_str());
         let usual_ns = findings.groups.find(key.0, key.1).and_then(|group| ended.get(&group));
-        is_lock(it) && it.waited_ns >= long_ns(findings) && Some(&it.waited_ns) > usual_ns
+        let unusual_ns = usual_ns.map_or(0, |usual_ns| usual_ns.saturating_mul(TIMES_USUAL));
+        is_lock(it) && it.waited_ns >= long_ns(findings) && it.waited_ns > unusual_ns
     };
     let waiting = found.waiting.iter().filter(|it| is_long(it)).cloned().collect();
     let is_unfinished = found.unfinished_logs != 0;
