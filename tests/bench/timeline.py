@@ -4,6 +4,8 @@ from html import escape
 
 WIDTH, HEIGHT = 960, 320
 LEFT, RIGHT, TOP, BOTTOM = 56, 16, 48, 40
+# A label has room in what is as wide as this.
+LABEL = 64
 FILLS = {"off": "#f4f4f4", "contention": "#dcebf7", "aimed": "#fbe3c8"}
 NS = 1_000_000_000
 
@@ -51,6 +53,8 @@ def picture(title, windows, spans, known):
 
 def rectangle(begin, end, mode, label):
     fill = FILLS.get(mode, "#eee")
-    return (f'<rect x="{begin:.1f}" y="{TOP}" width="{end - begin:.1f}" '
-            f'height="{HEIGHT - TOP - BOTTOM}" fill="{fill}"/>'
-            f'<text x="{begin + 4:.1f}" y="{TOP - 6}">{escape(label)}</text>')
+    shape = (f'<rect x="{begin:.1f}" y="{TOP}" width="{end - begin:.1f}" '
+             f'height="{HEIGHT - TOP - BOTTOM}" fill="{fill}"/>')
+    if end - begin < LABEL:
+        return shape
+    return shape + f'<text x="{begin + 4:.1f}" y="{TOP - 6}">{escape(label)}</text>'
