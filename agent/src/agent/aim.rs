@@ -2,8 +2,8 @@
 //!
 //! A thread of the agent's own looks again and again at which threads wait for which locks,
 //! as [`cost`] adds up, and so costs nothing while a thread waits. Locks that cost more than
-//! the limit, and whose [`holders`] do not just wait for work, are traced until [`certainty`] says that their holds are known, or the time is
-//! over; afterwards they are known, and left alone.
+//! the limit, and whose [`holders`] do not just wait for work, are traced until [`certainty`]
+//! says that their holds are known, or the time is over; afterwards they are left alone.
 
 mod certainty;
 mod cost;

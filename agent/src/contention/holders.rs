@@ -120,7 +120,7 @@ impl Contention {
     pub fn watch_holders(&'static self, vm: Vm) {
         let mut pace = Pace::new(true);
         while !self.recorder.log().is_closed() {
-            if !self.looks() {
+            if !self.looks_at_holders() {
                 std::thread::sleep(PAUSE);
                 pace = Pace::new(true);
                 continue;
@@ -136,7 +136,10 @@ impl Contention {
                 // SAFETY: the environment is this thread's, as long as it is attached.
                 let java = unsafe { Java::new(env) };
                 let mut idle = 0;
-                while self.looks() && !self.recorder.log().is_closed() && idle < IDLE_LOOKS {
+                while self.looks_at_holders()
+                    && !self.recorder.log().is_closed()
+                    && idle < IDLE_LOOKS
+                {
                     // The JVM answers only threads that it knows. Virtual ones may come late.
                     pace.makes_others_wait = self.recorder.stacks_make_others_wait();
                     idle = if self.look_once(java, &mut pace) { 0 } else { idle + 1 };
@@ -146,7 +149,8 @@ impl Contention {
         }
     }
 
-    fn looks(&self) -> bool {
+    /// Whether holders of locks are looked at now.
+    pub fn looks_at_holders(&self) -> bool {
         self.holders.is_on() && self.is_on()
     }
 
@@ -259,11 +263,6 @@ impl Contention {
             None => self.owner_of_monitor_now(wait.monitor),
             Some(lock) => self.owner_of_lock_now(java, lock.get()),
         }
-    }
-
-    /// Whether holders of locks are looked at now.
-    pub fn looks_at_holders(&self) -> bool {
-        self.looks()
     }
 
     /// Of each lock, which threads wait for at these places, whether its holder waits for work at

@@ -10,6 +10,7 @@ use crate::{
 use jvmti_bindings::sys::{jni::jmethodID, jvmti::jvmtiFrameInfo};
 use std::{
     collections::{BTreeSet, HashMap},
+    ops::Range,
     sync::{Arc, Mutex},
 };
 use tyrion_bytecode::{
@@ -170,29 +171,35 @@ impl Recorder {
         thread: Object<'_>,
         sought: &Sought,
     ) -> Option<HolderStack> {
-        let none = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
-        let mut frames = vec![none; self.frames_wanted()];
-        let count = self.ti.stack_of(thread, 0, &mut frames).ok().filter(|&count| count != 0)?;
-        // What the agent has added is no part of the program.
-        let own = frames[..count].iter().take_while(|it| self.is_of_probe(java, it.method)).count();
-        let (frames, count) = (&mut frames[own..], count - own);
+        let (mut frames, of_program) = self.frames_of(java, thread)?;
+        let (frames, count) = (&mut frames[of_program.start..], of_program.len());
         let taker = self.frame_with(java, &frames[..count.min(self.depth)], sought);
         let (above, has_lock) = (taker.unwrap_or(0), taker.is_some());
         let stack = self.stack_of_frames(generation, java, frames, count);
         (stack != id::EMPTY_STACK).then_some(HolderStack { stack, above, has_lock })
     }
 
+    /// The frames of a platform thread, not the current one, and which of them are the program's,
+    /// not what the agent has added; `None` if it has none, or the JVM does not tell.
+    fn frames_of(
+        &self,
+        java: Java,
+        thread: Object<'_>,
+    ) -> Option<(Vec<jvmtiFrameInfo>, Range<usize>)> {
+        let none = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
+        let mut frames = vec![none; self.frames_wanted()];
+        let count = self.ti.stack_of(thread, 0, &mut frames).ok().filter(|&count| count != 0)?;
+        let own = frames[..count].iter().take_while(|it| self.is_of_probe(java, it.method)).count();
+        Some((frames, own..count))
+    }
+
     /// Whether a platform thread, not the current one, waits for work, by the names of its
     /// innermost methods: those beyond the program's first one tell nothing. `None` if the JVM
     /// does not tell.
     pub fn waits_for_work(&self, java: Java, thread: Object<'_>) -> Option<bool> {
-        let none = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
-        let mut frames = vec![none; self.frames_wanted()];
-        let count = self.ti.stack_of(thread, 0, &mut frames).ok().filter(|&count| count != 0)?;
-        // What the agent has added is no part of the program.
-        let own = frames[..count].iter().take_while(|it| self.is_of_probe(java, it.method)).count();
+        let (frames, of_program) = self.frames_of(java, thread)?;
         let mut names = Vec::new();
-        for frame in &frames[own..count] {
+        for frame in &frames[of_program] {
             let name = self.name_of_method(java, frame.method)?;
             let is_last = tyrion_stacks::role(&name.0, &name.1) == Role::Program;
             names.push(name);

@@ -31,7 +31,7 @@ pub(super) struct Machine {
     /// `None` if it is not known for the reported time.
     pub(super) cpu_ns: Option<u64>,
     /// The time in which it used that, in ns.
-    recorded_ns: u64,
+    pub(super) recorded_ns: u64,
     /// How many threads wanted to run on average, from samples.
     pub(super) runnable: Option<f64>,
     /// The share of the machine's processors that was in use, by any process.
@@ -58,11 +58,6 @@ impl Machine {
     pub(super) fn with(processors: u64, cpu_ns: u64, recorded_ns: u64) -> Machine {
         let (processors, cpu_ns) = (Some(processors), Some(cpu_ns));
         Machine { processors, cpu_ns, recorded_ns, ..Machine::default() }
-    }
-
-    /// For how long it was recorded, in ns.
-    pub(super) fn recorded_ns(&self) -> u64 {
-        self.recorded_ns
     }
 
     /// How many processors it kept busy on average.

@@ -34,11 +34,11 @@ const SEEN_NS: u64 = 200_000_000;
 const MUCH: u64 = 4;
 /// And one for an answer if it lasted for this part.
 const PART_FOR_ANSWERS: u64 = 5;
-/// And none that is at most so many times as long as the longest one for that lock that has
-/// ended: others get it, and who waits may be next.
-const TIMES_USUAL: u64 = 2;
 /// In between, a wait is long if it lasts for this part of the recording.
 const PART_OF_RECORDING: u64 = 10;
+/// No wait is long if it is at most so many times as long as the longest one for that lock that
+/// has ended: others get it, and who waits may be next.
+const TIMES_USUAL: u64 = 2;
 
 /// Threads that cannot continue.
 #[derive(Debug, Default)]

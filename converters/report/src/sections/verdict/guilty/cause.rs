@@ -63,7 +63,7 @@ pub(super) fn of(
 
 /// The waits while holds were measured, ns, if there are as many at all times.
 fn waited_in_traced_ns(lock: &GuiltyLock, holds: &Holds, machine: &Machine) -> f64 {
-    let recorded_ns = machine.recorded_ns();
+    let recorded_ns = machine.recorded_ns;
     let is_part = holds.traced_ns < recorded_ns;
     let part = if is_part { share(holds.traced_ns, recorded_ns) } else { 1.0 };
     lock.wait_ns as f64 * part
